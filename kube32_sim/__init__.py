@@ -1,0 +1,1 @@
+"""kube32-sim: a Kubernetes-API-compatible fake control plane for ESP32 boards."""

@@ -1,0 +1,226 @@
+"""API errors: the closed family of failures a request can have, and their `Status` form.
+
+The only module that knows HTTP codes and Kubernetes' reason strings.  Everything below the server raises
+`ApiError` through one of the constructors here; the server turns it into an answer at one place.
+Wording follows apimachinery's `pkg/api/errors` and `pkg/util/validation/field`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One validation failure: where, what kind, which value, why.
+
+    `reason` is one of the `FieldValue…` strings that `Status.details.causes[].reason` carries.
+    """
+
+    reason: str
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}" if self.field else self.message
+
+
+def go_value(value: Any) -> str:
+    """A value as Go's field errors show it: strings quoted, everything else as compact JSON."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _joined(kind: str, value: Any, detail: str) -> str:
+    head = f"{kind}: {go_value(value)}"
+    return f"{head}: {detail}" if detail else head
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    return FieldError("FieldValueRequired", field, f"Required value: {detail}" if detail else "Required value")
+
+
+def invalid_value(field: str, value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueInvalid", field, _joined("Invalid value", value, detail))
+
+
+def type_invalid(field: str, value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueTypeInvalid", field, _joined("Invalid value", value, detail))
+
+
+def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
+    """`supported` is quoted and joined in the order given (upstream sorts it: pass it sorted)."""
+    values = ", ".join(json.dumps(item, ensure_ascii=False) for item in supported)
+    return FieldError("FieldValueNotSupported", field, _joined("Unsupported value", value, f"supported values: {values}"))
+
+
+def duplicate(field: str, value: Any) -> FieldError:
+    return FieldError("FieldValueDuplicate", field, _joined("Duplicate value", value, ""))
+
+
+def forbidden_field(field: str, detail: str) -> FieldError:
+    return FieldError("FieldValueForbidden", field, f"Forbidden: {detail}" if detail else "Forbidden")
+
+
+def not_found_field(field: str, value: Any) -> FieldError:
+    return FieldError("FieldValueNotFound", field, _joined("Not found", value, ""))
+
+
+def too_many(field: str, actual: int, maximum: int) -> FieldError:
+    items = "item" if maximum == 1 else "items"
+    return FieldError("FieldValueTooMany", field, f"Too many: {actual}: must have at most {maximum} {items}")
+
+
+def too_long(field: str, maximum: int) -> FieldError:
+    return FieldError("FieldValueTooLong", field, f"Too long: may not be more than {maximum} bytes")
+
+
+class ApiError(Exception):
+    """A failure with a `Status` form.
+
+    code: the HTTP status.  reason: a Kubernetes StatusReason ("" for none).  details: Status.details or None
+    (None leaves the key out, `{}` keeps it).  headers: extra answer headers, such as Retry-After.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        details: JsonObject | None = None,
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+        self.headers = tuple(headers)
+
+    def status(self) -> JsonObject:
+        body: JsonObject = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
+        if self.reason:
+            body["reason"] = self.reason
+        if self.details is not None:
+            body["details"] = self.details
+        body["code"] = self.code
+        return body
+
+
+def qualified(group: str, plural: str) -> str:
+    """Resource (or kind) with its group, as messages name it: `pods`, `deployments.apps`."""
+    return f"{plural}.{group}" if group else plural
+
+
+def _details(group: str, kind: str, name: str) -> JsonObject:
+    details: JsonObject = {}
+    if name:
+        details["name"] = name
+    if group:
+        details["group"] = group
+    if kind:
+        details["kind"] = kind
+    return details
+
+
+def not_found(group: str, plural: str, name: str) -> ApiError:
+    return ApiError(404, "NotFound", f'{qualified(group, plural)} "{name}" not found', _details(group, plural, name))
+
+
+def path_not_found() -> ApiError:
+    return ApiError(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def already_exists(group: str, plural: str, name: str) -> ApiError:
+    message = f'{qualified(group, plural)} "{name}" already exists'
+    return ApiError(409, "AlreadyExists", message, _details(group, plural, name))
+
+
+def conflict(group: str, plural: str, name: str, why: str) -> ApiError:
+    message = f'Operation cannot be fulfilled on {qualified(group, plural)} "{name}": {why}'
+    return ApiError(409, "Conflict", message, _details(group, plural, name))
+
+
+MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> ApiError:
+    """422 Invalid.  `kind` is the Kind, not the plural; errors must not be empty."""
+    texts = list(dict.fromkeys(str(error) for error in errors))
+    text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    details = _details(group, kind, name)
+    details["causes"] = [{"reason": e.reason, "message": e.message, "field": e.field} for e in errors]
+    return ApiError(422, "Invalid", f'{qualified(group, kind)} "{name}" is invalid: {text}', details)
+
+
+def bad_request(message: str) -> ApiError:
+    return ApiError(400, "BadRequest", message)
+
+
+def unauthorized() -> ApiError:
+    return ApiError(401, "Unauthorized", "Unauthorized")
+
+
+def forbidden(group: str, plural: str, name: str, message: str) -> ApiError:
+    """403.  `message` is the whole text after `PLURAL "NAME" is forbidden: `."""
+    text = f'{qualified(group, plural)} "{name}" is forbidden: {message}' if plural else message
+    return ApiError(403, "Forbidden", text, _details(group, plural, name))
+
+
+def method_not_allowed() -> ApiError:
+    return ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+
+
+def method_not_supported(group: str, plural: str, verb: str) -> ApiError:
+    """405 for a verb that a served resource lacks (for us: writes to computed resources)."""
+    message = f'{verb} is not supported on resources of kind "{qualified(group, plural)}"'
+    return ApiError(405, "MethodNotAllowed", message, _details(group, plural, ""))
+
+
+def not_acceptable(message: str, details: JsonObject | None = None) -> ApiError:
+    return ApiError(406, "NotAcceptable", message, details)
+
+
+def unsupported_media_type(message: str) -> ApiError:
+    return ApiError(415, "UnsupportedMediaType", message)
+
+
+def expired(message: str) -> ApiError:
+    return ApiError(410, "Expired", message)
+
+
+def too_large(message: str) -> ApiError:
+    return ApiError(413, "RequestEntityTooLarge", message)
+
+
+def too_many_requests(message: str, retry_after: int, details: JsonObject | None = None) -> ApiError:
+    body: JsonObject = {"retryAfterSeconds": retry_after} if details is None else details
+    return ApiError(429, "TooManyRequests", message, body, [("Retry-After", str(retry_after))])
+
+
+def not_implemented(message: str) -> ApiError:
+    """501: something real Kubernetes has and this simulator refuses, by name."""
+    return ApiError(501, "NotImplemented", message)
+
+
+def unavailable(message: str, retry_after: int | None = None) -> ApiError:
+    headers = [("Retry-After", str(retry_after))] if retry_after is not None else []
+    return ApiError(503, "ServiceUnavailable", message, None, headers)
+
+
+def timeout_rv_too_large(requested: int, current: int) -> ApiError:
+    """504 for a read at a resourceVersion that the server has not reached yet."""
+    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
+    return ApiError(
+        504,
+        "Timeout",
+        f"Timeout: Too large resource version: {requested}, current: {current}",
+        {"causes": causes, "retryAfterSeconds": 1},
+        [("Retry-After", "1")],
+    )

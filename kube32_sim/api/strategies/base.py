@@ -1,0 +1,130 @@
+"""What a kind adds to the generic write: defaults, preparation, validation, warnings.
+
+The registry calls these in one fixed order, written once there:
+
+    create   decode -> default -> mutating admission -> prepare_create -> validate(metadata), validate -> validating
+             admission -> store
+    update   decode -> default -> admission -> prepare_update -> validate_update -> store
+
+A strategy sees plain JSON objects (dicts), may change the object it is handed in place, never the old one, and does no
+I/O: what it needs of the cluster it reads through `Context.cluster`.  A kind without a strategy of its own gets
+`Strategy()` itself, which treats metadata, spec and status the way most kinds do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kube32_sim.api.errors import FieldError
+
+if TYPE_CHECKING:
+    from kube32_sim.api.resources import ResourceType
+
+JsonObject = dict[str, Any]
+Storage = tuple[str, str]
+
+
+class Lookup(Protocol):
+    """Read access to what is stored, for admission and strategies.  Answers are shared: never change them."""
+
+    def get(self, storage: Storage, namespace: str, name: str) -> JsonObject | None: ...
+
+    def list(self, storage: Storage, namespace: str = "") -> Sequence[JsonObject]:
+        """All objects of a type, in one namespace or ("") everywhere, in name order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The circumstances of one write.  now: RFC 3339 with seconds.  user: who asks."""
+
+    row: ResourceType
+    namespace: str
+    name: str
+    now: str
+    cluster: Lookup
+    dry_run: bool = False
+    user: str = "system:admin"
+    subresource: str = ""
+
+
+class Strategy:
+    """The generic behaviour; kinds override what differs."""
+
+    #: PUT of a name that does not exist creates it (upstream: AllowCreateOnUpdate).
+    create_on_update = False
+    #: PUT without resourceVersion is accepted (upstream: AllowUnconditionalUpdate).
+    unconditional_update = True
+    #: seconds of grace that a delete without options grants; None: the kind is deleted at once.
+    graceful = False
+
+    def default(self, obj: JsonObject) -> None:
+        """Fill in the defaults of the kind's schema version (idempotent; runs after every decode)."""
+
+    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        """Clear what a client may not set.  Generic: no status where the row has a status subresource; generation 1."""
+        if context.row.subresource("status") is not None:
+            self.reset_status(obj)
+        if context.row.generation:
+            obj["metadata"]["generation"] = 1
+        else:
+            obj["metadata"].pop("generation", None)
+
+    def reset_status(self, obj: JsonObject) -> None:
+        """What status a new object gets: none, or the kind's initial one."""
+        obj["status"] = {}
+
+    def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        """Keep status and count the generation.  Generic: one up when anything outside metadata and status changed."""
+        if context.row.subresource("status") is not None:
+            if "status" in old:
+                obj["status"] = old["status"]
+            else:
+                obj.pop("status", None)
+        metadata = obj["metadata"]
+        if "generation" in old["metadata"]:
+            metadata["generation"] = old["metadata"]["generation"]
+            if context.row.generation and self.spec_of(obj) != self.spec_of(old):
+                metadata["generation"] += 1
+
+    def spec_of(self, obj: JsonObject) -> JsonObject:
+        """The part whose change makes a new generation."""
+        return {key: value for key, value in obj.items() if key not in ("metadata", "status", "apiVersion", "kind")}
+
+    def prepare_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        """A write to the status subresource: everything but status stays (upstream keeps labels and the like too)."""
+        status = obj.get("status", {})
+        kept = {key: value for key, value in old.items() if key not in ("status", "metadata")}
+        metadata = obj["metadata"]
+        obj.clear()
+        obj["metadata"] = dict(old["metadata"])
+        if "resourceVersion" in metadata:
+            obj["metadata"]["resourceVersion"] = metadata["resourceVersion"]
+        obj.update(kept)
+        obj["status"] = status
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        """Why `name` (or, with prefix, a generateName) is not valid; generic: a DNS-1123 subdomain."""
+        from kube32_sim.api.validation.names import dns1123_subdomain
+
+        return dns1123_subdomain(name, prefix=prefix)
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        """Failures of a new object, apart from those of metadata."""
+        return []
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        """Failures of a changed object: those of `validate`, and changes of immutable fields."""
+        return self.validate(obj, context)
+
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return []
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        """Texts for `Warning` headers; old is None on create."""
+        return []
+
+    def fields(self, obj: JsonObject) -> dict[str, str] | None:
+        """Values of the row's selectable fields where they are not simply at their path; None: all are."""
+        return None

@@ -1,0 +1,188 @@
+"""Time as an object: the only place that looks at the clock or waits on it.
+
+`RealClock` follows the machine.  `VirtualClock` stands still until `advance` moves it: it then wakes what is due in
+order of due time (and of registration, among equals), each wake-up run to rest before the next.
+
+To know when things are at rest a clock counts the work under way (`Gauge`): a task started with `spawn` is busy unless
+it is parked in `sleep`, or in something built on `park` (work queues, in-process watches).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import time
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
+from typing import Any
+
+EPOCH = 1_767_225_600.0
+"""Where a virtual clock starts: 2026-01-01T00:00:00Z."""
+
+
+def rfc3339(seconds: float) -> str:
+    """`2026-01-01T00:00:00Z`: whole seconds, as metav1.Time has them."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def rfc3339_micro(seconds: float) -> str:
+    """`2026-01-01T00:00:00.000000Z`, as metav1.MicroTime has it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_time(text: str) -> float:
+    """Seconds since 1970 of an RFC 3339 time; ValueError where it is none."""
+    return datetime.fromisoformat(text).timestamp()
+
+
+class Gauge:
+    """Counts tasks that have something to do; `at_rest` waits until none has."""
+
+    def __init__(self) -> None:
+        self._busy = 0
+        self._waiters: list[asyncio.Future[None]] = []
+
+    def up(self) -> None:
+        self._busy += 1
+
+    def down(self) -> None:
+        self._busy -= 1
+        if self._busy == 0:
+            for waiter in self._waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+            self._waiters.clear()
+
+    async def at_rest(self) -> None:
+        while self._busy > 0:
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            await waiter
+
+
+class Signal:
+    """One waiter's wake-up: `set` makes the parked task busy at once, before it runs."""
+
+    def __init__(self, gauge: Gauge) -> None:
+        self._gauge = gauge
+        self._future: asyncio.Future[None] | None = None
+        self._set = False
+
+    def set(self) -> None:
+        self._set = True
+        if self._future is not None and not self._future.done():
+            self._gauge.up()
+            self._future.set_result(None)
+
+    async def wait(self) -> None:
+        """Wait for `set` (at most one waiter), and clear it."""
+        if not self._set:
+            future = self._future = asyncio.get_running_loop().create_future()
+            self._gauge.down()
+            try:
+                await future
+            finally:
+                if not future.done() or future.cancelled():
+                    self._gauge.up()
+                self._future = None
+        self._set = False
+
+
+class Clock:
+    """What all clocks have.  Times are seconds since 1970 (float), durations seconds."""
+
+    mode: str
+
+    def __init__(self) -> None:
+        self.gauge = Gauge()
+
+    def now(self) -> float:
+        raise NotImplementedError
+
+    def timestamp(self) -> str:
+        return rfc3339(self.now())
+
+    def timestamp_micro(self) -> str:
+        return rfc3339_micro(self.now())
+
+    async def sleep(self, seconds: float) -> None:
+        raise NotImplementedError
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back at a time (at once in the next turn when past); answers how to cancel."""
+        raise NotImplementedError
+
+    def signal(self) -> Signal:
+        return Signal(self.gauge)
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Start a task whose activity counts: use for everything that lives on this clock."""
+        self.gauge.up()
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        task.add_done_callback(lambda _: self.gauge.down())
+        return task
+
+
+class RealClock(Clock):
+    mode = "Real"
+
+    def now(self) -> float:
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        self.gauge.down()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self.gauge.up()
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
+        return asyncio.get_running_loop().call_later(max(0.0, when - time.time()), callback).cancel
+
+
+class VirtualClock(Clock):
+    mode = "Virtual"
+
+    def __init__(self, start: float = EPOCH) -> None:
+        super().__init__()
+        self._now = start
+        self._order = itertools.count()
+        self._due: list[tuple[float, int, list[Callable[[], None]]]] = []
+        self._turn = asyncio.Lock()
+
+    def now(self) -> float:
+        return self._now
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
+        entry = [callback]
+        heapq.heappush(self._due, (max(when, self._now), next(self._order), entry))
+        return entry.clear
+
+    async def sleep(self, seconds: float) -> None:
+        signal = self.signal()
+        cancel = self.call_at(self._now + max(0.0, seconds), signal.set)
+        try:
+            await signal.wait()
+        finally:
+            cancel()
+
+    async def settle(self) -> None:
+        """Run until nothing more is due now."""
+        await self.advance(0.0)
+
+    async def advance(self, seconds: float) -> None:
+        """Move time on, waking everything due by then; answers when all of it has run."""
+        if seconds < 0:
+            raise ValueError("a clock advances by 0 or more")
+        async with self._turn:
+            until = self._now + seconds
+            await self.gauge.at_rest()
+            while self._due and self._due[0][0] <= until:
+                when, _, entry = heapq.heappop(self._due)
+                if not entry:
+                    continue
+                self._now = max(self._now, when)
+                entry.pop()()
+                await self.gauge.at_rest()
+            self._now = until

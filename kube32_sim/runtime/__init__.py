@@ -1,0 +1,1 @@
+"""What control loops stand on: actions, views, the loop runner."""

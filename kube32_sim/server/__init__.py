@@ -1,0 +1,1 @@
+"""The HTTP server: the only user of the web framework's server side."""
