@@ -1,0 +1,176 @@
+"""The parser of the command line: options, their help texts, and nothing that runs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from kube32_sim.durations import parse_duration
+from kube32_sim.options import BOARDS, KUBECONFIG
+from kube32_sim.version import VERSION
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kube32-sim",
+        description="A Kubernetes API server, control loops and ESP32 boards to test against: no containers run.",
+        epilog="`kube32-sim COMMAND --help` tells the options of a command.",
+    )
+    parser.add_argument("--version", action="version", version=f"kube32-sim {VERSION}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_serve(commands)
+    _add_kubelet(commands)
+    return parser
+
+
+def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "serve",
+        help="run the API server, the control loops and simulated boards",
+        description="Run the API server, the control loops and, in the same process, simulated boards.",
+        epilog="Durations are Go's (500ms, 15s, 1m30s) or a number of seconds.\n\n"
+        "examples:\n"
+        "  kube32-sim serve\n"
+        "  kube32-sim serve --port 0 --kubeconfig ./kubeconfig --nodes 5 --board esp32-c3\n"
+        "  kube32-sim serve --host 0.0.0.0 --tls-self-signed --token-file tokens.csv\n"
+        "  kube32-sim serve --controllers none --nodes 0      # a bare API server",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="kube32-sim serve [OPTION]...",
+        allow_abbrev=False,
+    )
+    parser.set_defaults(command="serve", error=parser.error)
+    _add_listening(parser.add_argument_group("listening"))
+    _add_access(parser.add_argument_group("who may call"))
+    _add_boards(parser.add_argument_group("boards"))
+    _add_control_plane(parser.add_argument_group("control plane"))
+
+
+def _add_listening(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s)")
+    group.add_argument(
+        "--port",
+        type=int,
+        default=6443,
+        metavar="N",
+        help="port to listen on; 0: a free one (default: %(default)s)",
+    )
+    group.add_argument(
+        "--kubeconfig",
+        type=Path,
+        default=KUBECONFIG,
+        metavar="FILE",
+        help="write a kubeconfig for kubectl there (default: %(default)s)",
+    )
+
+
+def _add_access(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--token-file", type=Path, metavar="FILE", help='who may call: CSV lines token,user,uid,"group1,group2"'
+    )
+    group.add_argument("--tls-cert", type=Path, metavar="FILE", help="serve HTTPS with this certificate (PEM)")
+    group.add_argument("--tls-key", type=Path, metavar="FILE", help="the certificate's private key (PEM)")
+    group.add_argument("--tls-self-signed", action="store_true", help="serve HTTPS, certificate made for this run")
+    group.add_argument(
+        "--allow-anonymous",
+        action="store_true",
+        help="listen on an address that other machines reach though everybody is an administrator",
+    )
+
+
+def _add_boards(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--nodes",
+        type=int,
+        default=2,
+        metavar="N",
+        help="boards: esp32-0, esp32-1, … (default: %(default)s)",
+    )
+    _add_board(group)
+
+
+def _add_board(group: argparse._ActionsContainer) -> None:
+    group.add_argument(
+        "--board",
+        default="esp32-s3",
+        metavar="NAME",
+        help=f"kind of board: {', '.join(BOARDS)} (default: %(default)s)",
+    )
+
+
+def _add_control_plane(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--controllers",
+        default="*",
+        metavar="LIST",
+        help="control loops to run: * all, none, a,b only those, *,-a all but (default: %(default)s)",
+    )
+    for option, default, text in (
+        (
+            "--reconcile-interval",
+            "1s",
+            "period of the scheduler's retries and of the workload loops",
+        ),
+        ("--lease-check-interval", "500ms", "how often the nodes' leases are looked at"),
+        (
+            "--not-ready-timeout",
+            None,
+            "time without renewal that makes a node Unknown (default: as its lease says)",
+        ),
+        ("--eviction-timeout", "15s", "time from Unknown until the NoExecute taint"),
+    ):
+        shown = "" if default is None else f" (default: {default})"
+        group.add_argument(option, type=_duration, default=default, metavar="D", help=text + shown)
+    group.add_argument(
+        "--default-toleration-seconds",
+        type=int,
+        default=300,
+        metavar="N",
+        help="how long pods stay on a lost node unless they say so themselves (default: %(default)s)",
+    )
+    group.add_argument(
+        "--service-cluster-ip-range",
+        default="10.96.0.0/16",
+        metavar="CIDR",
+        help="addresses of Services (default: %(default)s)",
+    )
+    group.add_argument(
+        "--service-node-port-range", default="30000-32767", metavar="A-B", help="node ports (default: %(default)s)"
+    )
+    group.add_argument("--store", default="memory", metavar="URL", help="where objects are kept: memory (the default)")
+    group.add_argument(
+        "--clock",
+        default="real",
+        metavar="MODE",
+        help="real, or virtual: time moves only when it is advanced (default: %(default)s)",
+    )
+
+
+def _add_kubelet(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "kubelet",
+        help="run simulated boards in a process of their own",
+        description="Run simulated boards in a process of their own, speaking only HTTP to the server.",
+        epilog="The server is looked for in --server, --kubeconfig, $KUBECONFIG, then the file that `serve` writes.\n\n"
+        "examples:\n"
+        "  kube32-sim kubelet --name bench --board esp32-c6\n"
+        "  kube32-sim kubelet --server http://127.0.0.1:6443 --name board --count 1000   # board-0 … board-999",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="kube32-sim kubelet --name NAME [OPTION]...",
+        allow_abbrev=False,
+    )
+    parser.set_defaults(command="kubelet", error=parser.error)
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--server", default="", metavar="URL", help="address of the server")
+    where.add_argument("--kubeconfig", default="", metavar="FILE", help="kubeconfig that names the server")
+    parser.add_argument("--name", required=True, help="name of the node, or the start of the names")
+    parser.add_argument(
+        "--count", type=int, default=1, metavar="N", help="how many boards; more than one are NAME-0, NAME-1, …"
+    )
+    _add_board(parser)
+
+
+def _duration(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,196 @@
+"""Kubeconfig files: the one that `serve` writes, and how commands find the server they talk to.
+
+Reading follows client-go: files of `$KUBECONFIG` are merged, the first that says something wins, and relative paths
+belong to the folder of the file they stand in.  Plugins for credentials (exec, auth-provider) are refused by name.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kube32_sim.options import KUBECONFIG
+
+JsonObject = dict[str, Any]
+NAME = "kube32-sim"
+
+
+class KubeconfigError(Exception):
+    """A kubeconfig that cannot be used or must not be overwritten; the message names the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where a server is and how to call it.  Certificates and keys are PEM; `ca` None: the system's authorities."""
+
+    server: str
+    token: str = ""
+    ca: bytes | None = None
+    insecure: bool = False
+    server_name: str = ""
+    client_certificate: bytes | None = None
+    client_key: bytes | None = None
+    username: str = ""
+    password: str = ""
+
+
+def kubeconfig_document(access: Access) -> JsonObject:
+    cluster: JsonObject = {"server": access.server}
+    if access.ca is not None:
+        cluster["certificate-authority-data"] = base64.b64encode(access.ca).decode()
+    user: JsonObject = {"token": access.token} if access.token else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": NAME, "cluster": cluster}],
+        "users": [{"name": NAME, "user": user}],
+        "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": NAME}}],
+        "current-context": NAME,
+        "preferences": {},
+    }
+
+
+def write_kubeconfig(path: Path, access: Access) -> Path:
+    """Write the kubeconfig of a running simulator, readable by its owner only; answers the full path.
+
+    A file that holds somebody else's clusters is left alone: KubeconfigError.
+    """
+    import yaml
+
+    path = path.expanduser()
+    _refuse_foreign(path)
+    text = yaml.safe_dump(kubeconfig_document(access), sort_keys=False)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Renamed into place, so that a reader never sees half a file; mkstemp makes it 0600.
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w") as file:
+                file.write(text)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise KubeconfigError(
+            f"cannot write the kubeconfig {path}: {error.strerror}; choose another with --kubeconfig"
+        ) from None
+    return path
+
+
+def _refuse_foreign(path: Path) -> None:
+    if not path.exists():
+        return
+    document = _load(path)
+    foreign = [name for name in _entries(document, "clusters", "cluster", path) if name != NAME]
+    if foreign:
+        raise KubeconfigError(
+            f"the kubeconfig {path} holds other clusters ({', '.join(foreign)}) and is not overwritten; "
+            "choose another file with --kubeconfig"
+        )
+
+
+def find_access(server: str = "", kubeconfig: str = "", environ: Mapping[str, str] = os.environ) -> Access:
+    """The server to talk to: `--server`, `--kubeconfig`, `$KUBECONFIG`, then the file that `serve` writes."""
+    if server:
+        return Access(server if "://" in server else f"http://{server}")
+    if kubeconfig:
+        return read_access([Path(kubeconfig).expanduser()])
+    listed = [Path(entry).expanduser() for entry in environ.get("KUBECONFIG", "").split(os.pathsep) if entry]
+    if listed:
+        present = [path for path in listed if path.exists()]
+        return read_access(present or listed[:1])
+    return read_access([KUBECONFIG.expanduser()])
+
+
+def read_access(paths: list[Path]) -> Access:
+    """What the current context of these files, merged, says."""
+    documents = [(path, _load(path)) for path in paths]
+    where = os.pathsep.join(str(path) for path in paths)
+    current = next((name for _, document in documents if (name := document.get("current-context"))), None)
+    if not isinstance(current, str):
+        raise KubeconfigError(f"the kubeconfig {where} has no current-context")
+    _, context = _entry(documents, "contexts", "context", current, where)
+    home, cluster = _entry(documents, "clusters", "cluster", context.get("cluster"), where)
+    user_home, user = (
+        _entry(documents, "users", "user", context.get("user"), where) if context.get("user") else (home, {})
+    )
+    for plugin in ("exec", "auth-provider"):
+        if plugin in user:
+            raise KubeconfigError(f"the kubeconfig {where} uses {plugin} for credentials, which is not supported")
+    if not isinstance(cluster.get("server"), str):
+        raise KubeconfigError(f"the kubeconfig {where} has no server for its cluster")
+    token = user.get("token") or (_bytes(user, "tokenFile", user_home) or b"").decode().strip()
+    return Access(
+        server=cluster["server"],
+        token=str(token),
+        ca=_bytes(cluster, "certificate-authority", home),
+        insecure=bool(cluster.get("insecure-skip-tls-verify")),
+        server_name=str(cluster.get("tls-server-name") or ""),
+        client_certificate=_bytes(user, "client-certificate", user_home),
+        client_key=_bytes(user, "client-key", user_home),
+        username=str(user.get("username") or ""),
+        password=str(user.get("password") or ""),
+    )
+
+
+def _load(path: Path) -> JsonObject:
+    import yaml
+
+    try:
+        document = yaml.load(path.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except OSError as error:
+        raise KubeconfigError(f"cannot read the kubeconfig {path}: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise KubeconfigError(f"the kubeconfig {path} is not YAML") from None
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise KubeconfigError(f"{path} is not a kubeconfig")
+    return document
+
+
+def _entries(document: JsonObject, section: str, key: str, path: Path) -> dict[str, JsonObject]:
+    """The named entries of `clusters`, `users` or `contexts`."""
+    found: dict[str, JsonObject] = {}
+    entries = document.get(section) or []
+    if not isinstance(entries, list):
+        raise KubeconfigError(f"{path} is not a kubeconfig: {section} is no list")
+    for entry in entries:
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str):
+            value = entry.get(key)
+            found.setdefault(entry["name"], value if isinstance(value, dict) else {})
+    return found
+
+
+def _entry(
+    documents: list[tuple[Path, JsonObject]], section: str, key: str, name: Any, where: str
+) -> tuple[Path, JsonObject]:
+    for path, document in documents:
+        entry = _entries(document, section, key, path).get(name)
+        if entry is not None:
+            return path.parent, entry
+    raise KubeconfigError(f"the kubeconfig {where} has no {key} {name!r}")
+
+
+def _bytes(entry: JsonObject, field: str, home: Path) -> bytes | None:
+    """Content given in the file itself (`FIELD-data`) or as the name of another file."""
+    inline = entry.get(f"{field}-data")
+    if inline:
+        try:
+            return base64.b64decode(str(inline), validate=True)
+        except binascii.Error:
+            raise KubeconfigError(f"{field}-data in the kubeconfig is not base64") from None
+    if not entry.get(field):
+        return None
+    path = home / Path(str(entry[field])).expanduser()
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise KubeconfigError(f"cannot read {field} {path}: {error.strerror}") from None
