@@ -17,11 +17,17 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Create an object.  An AlreadyExists answer is not an error: another pass will see the object."""
+    """Create an object.  An AlreadyExists answer is not an error: another pass will see the object.
+
+    succeeded, refused: events that tell how it went; `{name}` in the message stands for the name the object got,
+    `{error}` for the message of the refusal.
+    """
 
     resource: Resource
     namespace: str
     obj: JsonObject
+    succeeded: Emit | None = None
+    refused: Emit | None = None
 
 
 @dataclass(frozen=True, slots=True)
