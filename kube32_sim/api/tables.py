@@ -123,7 +123,7 @@ def _age(seconds: float) -> bytes:
     return text
 
 
-def _seconds(time: str) -> float | None:
+def epoch_seconds(time: str) -> float | None:
     """Seconds since 1970; None for no time, for what is no time, and for Go's zero time."""
     try:
         seconds = parse_time(time)
@@ -142,7 +142,7 @@ def row_template(columns: Columns, obj: JsonObject) -> Template:
         if not isinstance(cell, Age):
             text += orjson.dumps(cell)
             continue
-        since = _seconds(cell.since)
+        since = epoch_seconds(cell.since)
         if since is None:
             text += orjson.dumps(f"{cell.before}<unknown>{cell.after}")
             continue

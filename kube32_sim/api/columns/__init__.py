@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kube32_sim.api.columns import nodes, pods
+from kube32_sim.api.columns import access, autoscaling, config, network, nodes, pods, storage, workloads
 from kube32_sim.api.columns.form import NAME, name_of
 from kube32_sim.api.tables import Cell, ColumnDefinition, Columns
 
@@ -23,6 +23,12 @@ DEFAULT = Columns((NAME, ColumnDefinition("Created At", "When the object was cre
 _BY_KIND: dict[tuple[str, str], Columns] = {
     **pods.COLUMNS,
     **nodes.COLUMNS,
+    **workloads.COLUMNS,
+    **autoscaling.COLUMNS,
+    **network.COLUMNS,
+    **config.COLUMNS,
+    **storage.COLUMNS,
+    **access.COLUMNS,
 }
 
 

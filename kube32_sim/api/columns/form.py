@@ -101,3 +101,9 @@ def shortened(items: Sequence[str], most: int = 3, nothing: str = "<unset>") -> 
 def number(value: Any) -> int:
     """A count that may be absent."""
     return value or 0
+
+
+def yes_no(value: bool | None) -> str:
+    if value is None:
+        return "<unset>"
+    return "True" if value else "False"
