@@ -1,0 +1,62 @@
+"""Small helpers on objects: identity, values of selectable fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kube32_sim.api.resources import ResourceType
+
+JsonObject = dict[str, Any]
+
+
+def object_key(row: ResourceType, namespace: str, name: str) -> str:
+    """Where an object is kept: `namespace/name`, or the name alone for cluster-scoped types."""
+    return f"{namespace}/{name}" if row.namespaced else name
+
+
+def at(obj: Any, path: str) -> Any:
+    """The value at a dotted path of field names, None where there is none."""
+    for part in path.split("."):
+        if not isinstance(obj, dict):
+            return None
+        obj = obj.get(part)
+    return obj
+
+
+_ZERO = {"spec.hostNetwork": "false", "spec.unschedulable": "false", "status.replicas": "0", "status.successful": "0"}
+"""Selectable fields that are no strings in Go show their zero value where they are absent."""
+
+_ELSEWHERE = {"status.successful": "status.succeeded"}
+"""Selectable fields whose label is not their path."""
+
+
+def field_text(value: Any) -> str:
+    """A value as field selectors compare it; lists and objects have none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else ""
+
+
+def field_values(row: ResourceType, obj: JsonObject) -> dict[str, str]:
+    """The values of a row's selectable fields, of an object in the stored form.
+
+    The kind's strategy has the first word (`Strategy.fields`); otherwise a value is at its path.
+    """
+    if not row.fields:
+        return {}
+    own = row.strategy.fields(obj)
+    if own is not None:
+        return own
+    values = {}
+    for path in row.fields:
+        value = at(obj, _ELSEWHERE.get(path, path))
+        values[path] = _ZERO.get(path, "") if value is None else field_text(value)
+    if row.kind == "Event" and "source" in values:
+        values["source"] = _event_source(obj)
+    return values
+
+
+def _event_source(event: JsonObject) -> str:
+    return field_text(at(event, "source.component")) or field_text(event.get("reportingComponent"))
