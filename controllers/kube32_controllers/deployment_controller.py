@@ -1,0 +1,289 @@
+"""The Deployment loop: as many pods as `spec.replicas`, all made from the current template in the end.
+
+There are no ReplicaSets: a Deployment owns its pods, and their `pod-template-hash` label tells from which template each
+was made.  `plan_deployment` decides; `deployment_status.py` says how things stand; `pod_control.py` knows pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kube32_controllers.deployment_status import (
+    Observed,
+    condition,
+    max_unavailable,
+    new_status,
+    times_out_at,
+)
+from kube32_controllers.pod_control import (
+    available,
+    available_at,
+    controlled,
+    create_pod,
+    created,
+    delete_pod,
+    finished,
+    newest_first,
+    own_key,
+    owner_key,
+    plan_leftover,
+    pod_from_template,
+    ready,
+    reference,
+    status_patch,
+    template_hash,
+    terminating,
+    terminating_namespace,
+)
+from kube32_sim.client import DEPLOYMENTS, PODS, Resource
+from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan, View
+
+JsonObject = dict[str, Any]
+
+COMPONENT = "deployment-controller"
+HASH_LABEL = "pod-template-hash"
+REVISION = "deployment.kubernetes.io/revision"
+ROLLED_OUT = "sim.kube32.io/pod-template-hash"
+"""Annotation: the template that the current revision stands for."""
+
+LONGEST_BACKOFF = 300.0
+KEPT_FAILED = 10
+"""Finished pods that a Deployment keeps for people to look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pods:
+    """The Deployment's pods, sorted out.
+
+    fresh (of the current template) and stale are active: neither finished nor terminating.  ended and outdated are
+    finished ones, of the current template and of others.
+    """
+
+    fresh: list[JsonObject] = field(default_factory=list)
+    stale: list[JsonObject] = field(default_factory=list)
+    ended: list[JsonObject] = field(default_factory=list)
+    outdated: list[JsonObject] = field(default_factory=list)
+    terminating: list[JsonObject] = field(default_factory=list)
+
+    @property
+    def active(self) -> list[JsonObject]:
+        return self.fresh + self.stale
+
+
+def plan_deployment(deployment: JsonObject, pods: Iterable[JsonObject], now: float) -> Plan:
+    """Everything to do for one Deployment.  pods: those that name it as their owner."""
+    spec = deployment["spec"]
+    current = template_hash(spec["template"])
+    seen = sort_out(controlled(pods, deployment["metadata"]["uid"]), current)
+    annotations = deployment["metadata"].get("annotations", {})
+    held = bool(spec.get("paused"))
+    started = current if not held and annotations.get(ROLLED_OUT) != current else ""
+    observed = Observed(deployment, seen.active, seen.fresh, len(seen.terminating), started)
+    status = new_status(observed, now)
+    actions: list[Action] = []
+    if "deletionTimestamp" not in deployment["metadata"]:
+        if started:
+            actions.append(_revision_patch(deployment, annotations, started))
+        actions += _pod_actions(deployment, seen, current, now)
+    patch = status_patch(deployment.get("status", {}), status)
+    if patch:
+        metadata = deployment["metadata"]
+        actions.append(Patch(DEPLOYMENTS, metadata["namespace"], metadata["name"], {"status": patch}, "status"))
+    return Plan(tuple(actions), _again_at(spec, status, seen, now))
+
+
+def sort_out(pods: Iterable[JsonObject], current: str) -> Pods:
+    seen = Pods()
+    for pod in pods:
+        if terminating(pod):
+            seen.terminating.append(pod)
+        elif finished(pod):
+            (seen.ended if _hash_of(pod) == current else seen.outdated).append(pod)
+        else:
+            (seen.fresh if _hash_of(pod) == current else seen.stale).append(pod)
+    return seen
+
+
+def _hash_of(pod: JsonObject) -> str:
+    found: str = pod["metadata"].get("labels", {}).get(HASH_LABEL, "")
+    return found
+
+
+def _revision_patch(deployment: JsonObject, annotations: dict[str, str], started: str) -> Patch:
+    metadata = deployment["metadata"]
+    before = annotations.get(REVISION, "")
+    revision = str(int(before) + 1) if before.isdecimal() else "1"
+    patch = {"metadata": {"annotations": {REVISION: revision, ROLLED_OUT: started}}}
+    return Patch(DEPLOYMENTS, metadata["namespace"], metadata["name"], patch)
+
+
+# which pods come and go
+
+
+def _pod_actions(deployment: JsonObject, seen: Pods, current: str, now: float) -> list[Action]:
+    spec = deployment["spec"]
+    doomed = _doomed(spec, seen, now)
+    gone = {id(pod) for pod in doomed}
+    stale = [pod for pod in seen.stale if id(pod) not in gone]
+    fresh = [pod for pod in seen.fresh if id(pod) not in gone]
+    born = _births(deployment, seen, stale, fresh, current, now)
+    scaled = deployment["metadata"].get("generation", 0) != deployment.get("status", {}).get("observedGeneration", 0)
+    about = reference("apps/v1", "Deployment", deployment)
+    events: list[Emit] = []
+    if scaled or seen.stale:
+        events += _events(deployment, about, seen, len(stale), len(fresh) + len(born))
+    creates = [create_pod(pod, about, COMPONENT, tell=not events) for pod in born]
+    deletes: list[Delete] = [delete_pod(pod) for pod in doomed + _forgotten(seen)]
+    return [*deletes, *creates, *events]
+
+
+def _doomed(spec: JsonObject, seen: Pods, now: float) -> list[JsonObject]:
+    """Surplus pods, or else those whose turn it is to be replaced."""
+    surplus = len(seen.active) - spec.get("replicas", 1)
+    if surplus > 0:
+        return removal_order(seen)[:surplus]
+    if spec.get("paused") or not seen.stale:
+        return []
+    if spec.get("strategy", {}).get("type") == "Recreate":
+        return seen.stale
+    return _replaceable(spec, seen, now)
+
+
+def removal_order(seen: Pods) -> list[JsonObject]:
+    """Not-ready pods before ready ones, stale ones before fresh ones, then the newest first."""
+    old = {id(pod) for pod in seen.stale}
+    return sorted(newest_first(seen.active), key=lambda pod: (ready(pod), id(pod) not in old))
+
+
+def _replaceable(spec: JsonObject, seen: Pods, now: float) -> list[JsonObject]:
+    """The one stale pod that may be replaced in this pass: a not-ready one, or one that availability can spare."""
+    pod = removal_order(Pods(stale=seen.stale))[0]
+    if not ready(pod):
+        return [pod]
+    seconds = spec.get("minReadySeconds", 0)
+    left = sum(available(other, seconds, now) for other in seen.active if other is not pod)
+    return [pod] if left >= spec.get("replicas", 1) - max_unavailable(spec) else []
+
+
+def _births(
+    deployment: JsonObject,
+    seen: Pods,
+    stale: Sequence[JsonObject],
+    fresh: Sequence[JsonObject],
+    current: str,
+    now: float,
+) -> list[JsonObject]:
+    spec = deployment["spec"]
+    missing = spec.get("replicas", 1) - len(stale) - len(fresh)
+    if now < backoff_until(seen.ended, now):
+        missing -= len(_latest(seen.ended))
+    template = _template(deployment, seen, current)
+    if missing <= 0 or template is None or _old_ones_remain(spec, seen, current):
+        return []
+    about = reference("apps/v1", "Deployment", deployment)
+    mark = template["metadata"]["labels"].get(HASH_LABEL, current)
+    prefix = f"{deployment['metadata']['name']}-{mark}-"
+    return [pod_from_template(template, about, prefix, {HASH_LABEL: mark}) for _ in range(missing)]
+
+
+def _old_ones_remain(spec: JsonObject, seen: Pods, current: str) -> bool:
+    """Strategy Recreate waits until the pods of older templates have left their nodes."""
+    if spec.get("strategy", {}).get("type") != "Recreate" or spec.get("paused"):
+        return False
+    return bool(seen.stale) or any(_hash_of(pod) != current for pod in seen.terminating)
+
+
+def _template(deployment: JsonObject, seen: Pods, current: str) -> JsonObject | None:
+    """What new pods are made from; while paused what was rolled out before, as a pod of it shows (None: nothing is)."""
+    spec = deployment["spec"]
+    rolled_out = deployment["metadata"].get("annotations", {}).get(ROLLED_OUT)
+    if not spec.get("paused") or rolled_out == current:
+        template: JsonObject = spec["template"]
+        return template
+    pod = next((pod for pod in (*seen.stale, *seen.terminating) if _hash_of(pod) == rolled_out), None)
+    if pod is None:
+        return None
+    metadata = {key: pod["metadata"][key] for key in ("labels", "annotations") if key in pod["metadata"]}
+    return {"metadata": metadata, "spec": {key: value for key, value in pod["spec"].items() if key != "nodeName"}}
+
+
+# pods that fail at once, such as those a board refuses to run
+
+
+def _latest(ended: Sequence[JsonObject]) -> list[JsonObject]:
+    """Failed pods of the last attempt."""
+    failed = [pod for pod in ended if pod["status"]["phase"] == "Failed"]
+    last = max((created(pod) for pod in failed), default=0.0)
+    return [pod for pod in failed if created(pod) == last]
+
+
+def backoff_until(ended: Sequence[JsonObject], now: float) -> float:
+    """When the pods of the last failed attempt may be replaced.
+
+    It waits as long as the attempts have been failing so far, which doubles the wait each time, up to five minutes.
+    """
+    since = now - 2 * LONGEST_BACKOFF
+    attempts = [at for pod in ended if pod["status"]["phase"] == "Failed" and (at := created(pod)) >= since]
+    if not attempts:
+        return 0.0
+    return max(attempts) + min(LONGEST_BACKOFF, max(1.0, max(attempts) - min(attempts)))
+
+
+def _forgotten(seen: Pods) -> list[JsonObject]:
+    """Finished pods that nobody needs any more: those of older templates, and all but the last few."""
+    return seen.outdated + newest_first(seen.ended)[KEPT_FAILED:]
+
+
+# telling
+
+
+def _events(deployment: JsonObject, about: JsonObject, seen: Pods, stale: int, fresh: int) -> list[Emit]:
+    """ScalingReplicaSet events; during a rollout the old and the new pods are told apart."""
+    name = deployment["metadata"]["name"]
+    if not seen.stale:
+        return _scaling(about, f"deployment {name}", len(seen.fresh), fresh)
+    old = _scaling(about, f"old pods of deployment {name}", len(seen.stale), stale)
+    return old + _scaling(about, f"new pods of deployment {name}", len(seen.fresh), fresh)
+
+
+def _scaling(about: JsonObject, what: str, before: int, after: int) -> list[Emit]:
+    if before == after:
+        return []
+    direction = "up" if after > before else "down"
+    message = f"Scaled {direction} {what} from {before} to {after}"
+    return [Emit(about, "Normal", "ScalingReplicaSet", message, COMPONENT)]
+
+
+def _again_at(spec: JsonObject, status: JsonObject, seen: Pods, now: float) -> float | None:
+    """When time alone changes something: a pod becomes available, a deadline passes, a back-off ends."""
+    seconds = spec.get("minReadySeconds", 0)
+    moments = [at for pod in seen.active if (at := available_at(pod, seconds)) is not None]
+    due = times_out_at(spec, condition(status, "Progressing"))
+    if due is not None:
+        moments.append(due + 1)
+    moments.append(backoff_until(seen.ended, now))
+    return min((at for at in moments if at > now), default=None)
+
+
+class DeploymentController:
+    """See `runtime.actions.Loop`."""
+
+    name = "deployment"
+    watches = (DEPLOYMENTS, PODS)
+
+    def keys(self, resource: Resource, obj: JsonObject, view: View) -> Iterable[str]:
+        if resource == DEPLOYMENTS:
+            return (own_key(obj, DEPLOYMENTS, view),)
+        key = owner_key(obj, DEPLOYMENTS, "apps", "Deployment", view)
+        return (key,) if key is not None else ()
+
+    def plan(self, key: str, view: View, now: float) -> Plan:
+        namespace, name, *gone = key.split("/")
+        if gone:
+            return plan_leftover(view, gone[0])
+        deployment = view.get(DEPLOYMENTS, namespace, name)
+        if deployment is None or terminating_namespace(view, namespace):
+            return Plan()
+        return plan_deployment(deployment, view.owned(PODS, deployment["metadata"]["uid"]), now)

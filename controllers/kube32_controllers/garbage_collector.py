@@ -1,0 +1,232 @@
+"""The garbage collector: objects go when all their owners have gone, and owners wait or let go as they were asked to.
+
+It knows every stored type, so it reads the store itself: owners by uid, dependents by owner.  A key is the uid of an
+object to look at; `keys_of` says which objects an event of the store concerns, `plan` decides about one of them.
+The rules are those of kube-controller-manager's garbage collector:
+
+    background   dependents of an object that is gone are deleted
+    foreground   finalizer `foregroundDeletion`: dependents are deleted first; those that block hold the owner back
+    orphan       finalizer `orphan`: the dependents lose their reference to the owner, then it goes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from kube32_sim.api.resources import ResourceTable, ResourceType
+from kube32_sim.client import Resource
+from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan
+from kube32_sim.storage.interface import Stored
+
+JsonObject = dict[str, Any]
+
+COMPONENT = "garbage-collector-controller"
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+
+
+class Objects(Protocol):
+    """What the collector reads of a store."""
+
+    def by_uid(self, uid: str) -> Any | None: ...
+
+    def by_owner(self, uid: str) -> Iterable[Any]: ...
+
+    def storages(self) -> Iterable[tuple[str, str]]: ...
+
+    def list(self, storage: tuple[str, str], namespace: str = "") -> Iterable[Any]: ...
+
+
+@dataclass(slots=True)
+class Owners:
+    """The ownerReferences of one object, by what has become of the owner."""
+
+    solid: list[JsonObject] = field(default_factory=list)
+    """The owner is there, or nobody can tell (a kind that is not served)."""
+    dangling: list[JsonObject] = field(default_factory=list)
+    waiting: list[JsonObject] = field(default_factory=list)
+    """The owner is being deleted and waits for its dependents."""
+    misplaced: list[JsonObject] = field(default_factory=list)
+    """A namespaced owner that is not in the object's namespace."""
+
+
+def finalizers(obj: JsonObject) -> list[str]:
+    found: list[str] = obj["metadata"].get("finalizers", [])
+    return found
+
+
+def awaits_dependents(stored: Stored) -> bool:
+    return stored.deleting and FOREGROUND in finalizers(stored.object())
+
+
+class GarbageCollector:
+    """One more loop (see `runtime.actions.Loop`), fed with the store's events instead of those of a few types."""
+
+    name = "garbage-collector"
+
+    def __init__(self, store: Objects, table: ResourceTable) -> None:
+        self._store = store
+        self._table = table
+
+    # which objects to look at
+
+    def initial_keys(self) -> Iterator[str]:
+        """Everything stored that may need looking at, for the start on a store with content."""
+        for storage in self._store.storages():
+            for stored in self._store.list(storage):
+                yield from self._concerned(stored)
+
+    def keys_of(self, event: Any) -> Iterator[str]:
+        """uids to look at after an event (`type`, `stored`, `previous`) of the store; cheap where nothing is amiss."""
+        stored, previous = event.stored, event.previous
+        if event.type == "DELETED":
+            yield from (dependent.uid for dependent in self._store.by_owner(stored.uid))
+            yield from self._leaving_owners(stored.owners)
+            return
+        yield from self._concerned(stored)
+        if previous is not None and previous.owners and previous.owners != stored.owners:
+            yield from self._leaving_owners(previous.owners)
+
+    def _concerned(self, stored: Stored) -> Iterator[str]:
+        if stored.deleting or not all(self._sound(uid, stored.namespace) for uid in stored.owners):
+            yield stored.uid
+
+    def _sound(self, uid: str, namespace: str) -> bool:
+        owner = self._store.by_uid(uid)
+        return owner is not None and not owner.deleting and owner.namespace in ("", namespace)
+
+    def _leaving_owners(self, uids: Iterable[str]) -> Iterator[str]:
+        for uid in uids:
+            owner = self._store.by_uid(uid)
+            if owner is not None and owner.deleting:
+                yield uid
+
+    # what to do about one
+
+    def plan(self, key: str, now: float = 0.0) -> Plan:
+        """Decide about the object with this uid."""
+        stored = self._store.by_uid(key)
+        row = self._row(stored) if stored is not None else None
+        if stored is None or row is None:
+            return Plan()
+        if not stored.deleting:
+            return Plan(tuple(self._plan_dependent(stored, row)))
+        held = finalizers(stored.object())
+        if ORPHAN in held:
+            return Plan(tuple(self._plan_orphaning(stored, row)))
+        if FOREGROUND in held:
+            return Plan(tuple(self._plan_foreground(stored, row)))
+        return Plan()
+
+    def _row(self, stored: Stored) -> ResourceType | None:
+        try:
+            return self._table.by_storage(stored.storage)
+        except KeyError:
+            return None  # its CustomResourceDefinition has just gone
+
+    def _plan_orphaning(self, stored: Stored, row: ResourceType) -> Iterator[Action]:
+        """First every dependent lets go; a later pass, when none is left, lets the owner go."""
+        dependents = list(self._store.by_owner(stored.uid))
+        for dependent in dependents:
+            dependent_row = self._row(dependent)
+            if dependent_row is not None:
+                yield _disowned(dependent, dependent_row, {stored.uid})
+        if not dependents:
+            yield _without_finalizer(stored, row, ORPHAN)
+
+    def _plan_foreground(self, stored: Stored, row: ResourceType) -> Iterator[Action]:
+        blocking = False
+        for dependent in self._store.by_owner(stored.uid):
+            dependent_row = self._row(dependent)
+            if dependent_row is None:
+                continue
+            blocking = blocking or _blocks(dependent, stored.uid)
+            if not dependent.deleting:
+                yield from self._plan_dependent(dependent, dependent_row)
+        if not blocking:
+            yield _without_finalizer(stored, row, FOREGROUND)
+
+    def _plan_dependent(self, stored: Stored, row: ResourceType) -> Iterator[Action]:
+        owners = self._owners(stored, row)
+        yield from (_misplaced_event(stored, row, owner) for owner in owners.misplaced)
+        if owners.solid:
+            gone = {owner["uid"] for owner in owners.dangling + owners.waiting}
+            if gone:
+                yield _disowned(stored, row, gone)
+        elif owners.dangling or owners.waiting:
+            yield self._delete(stored, row, bool(owners.waiting))
+
+    def _delete(self, stored: Stored, row: ResourceType, awaited: bool) -> Delete:
+        held = finalizers(stored.object())
+        policy = "Background"
+        if awaited and any(True for _ in self._store.by_owner(stored.uid)):
+            policy = "Foreground"
+        elif ORPHAN in held:
+            policy = "Orphan"
+        elif FOREGROUND in held:
+            policy = "Foreground"
+        return Delete(_resource(row), stored.namespace, stored.name, stored.uid, propagation=policy)
+
+    def _owners(self, stored: Stored, row: ResourceType) -> Owners:
+        owners = Owners()
+        for owner in stored.object()["metadata"].get("ownerReferences", []):
+            self._sort(stored, row, owner, owners)
+        return owners
+
+    def _sort(self, stored: Stored, row: ResourceType, owner: JsonObject, into: Owners) -> None:
+        """Put one reference where it belongs; it has to fit in kind, name and namespace as well as uid."""
+        group, _, version = owner["apiVersion"].rpartition("/")
+        kind = self._table.by_kind(group, version, owner["kind"])
+        if kind is None or not kind.stored:
+            into.solid.append(owner)
+            return
+        found = self._store.by_uid(owner["uid"])
+        if kind.namespaced and not row.namespaced:
+            into.misplaced.append(owner)
+            into.solid.append(owner)
+            return
+        if found is None or found.storage != kind.storage or found.name != owner["name"]:
+            into.dangling.append(owner)
+        elif kind.namespaced and found.namespace != stored.namespace:
+            into.misplaced.append(owner)
+            into.dangling.append(owner)
+        elif awaits_dependents(found):
+            into.waiting.append(owner)
+        else:
+            into.solid.append(owner)
+
+
+def _blocks(dependent: Stored, uid: str) -> bool:
+    owners = dependent.object()["metadata"].get("ownerReferences", [])
+    return any(owner["uid"] == uid and owner.get("blockOwnerDeletion") for owner in owners)
+
+
+def _resource(row: ResourceType) -> Resource:
+    return Resource(row.group, row.version, row.plural)
+
+
+def _metadata_patch(stored: Stored, row: ResourceType, changes: JsonObject) -> Patch:
+    """A patch that only applies to the revision that was looked at."""
+    metadata = {"uid": stored.uid, "resourceVersion": str(stored.revision), **changes}
+    return Patch(_resource(row), stored.namespace, stored.name, {"metadata": metadata})
+
+
+def _disowned(stored: Stored, row: ResourceType, uids: set[str]) -> Patch:
+    owners = stored.object()["metadata"].get("ownerReferences", [])
+    left = [owner for owner in owners if owner["uid"] not in uids]
+    return _metadata_patch(stored, row, {"ownerReferences": left or None})
+
+
+def _without_finalizer(stored: Stored, row: ResourceType, finalizer: str) -> Patch:
+    left = [held for held in finalizers(stored.object()) if held != finalizer]
+    return _metadata_patch(stored, row, {"finalizers": left or None})
+
+
+def _misplaced_event(stored: Stored, row: ResourceType, owner: JsonObject) -> Emit:
+    about = {"apiVersion": row.api_version, "kind": row.kind, "name": stored.name, "uid": stored.uid}
+    if stored.namespace:
+        about["namespace"] = stored.namespace
+    where = f"{owner['apiVersion']}/{owner['kind']}, namespace: {stored.namespace}, name: {owner['name']}"
+    message = f'ownerRef [{where}, uid: {owner["uid"]}] does not exist in namespace "{stored.namespace}"'
+    return Emit(about, "Warning", "OwnerRefInvalidNamespace", message, COMPONENT)

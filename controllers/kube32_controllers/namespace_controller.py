@@ -1,0 +1,135 @@
+"""The namespace loop: a namespace that is being deleted is emptied, then let go.
+
+Content is whatever namespaced type is stored, custom resources included; so the loop holds the resource table.
+Condition types, reasons and messages are those of Kubernetes' namespace controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kube32_sim.api.resources import ResourceTable, ResourceType
+from kube32_sim.client import NAMESPACES, Resource
+from kube32_sim.clock import rfc3339
+from kube32_sim.runtime.actions import Action, Delete, Patch, Plan, Update, View
+
+JsonObject = dict[str, Any]
+
+FINALIZER = "kubernetes"
+AGAIN = 0.5
+"""Seconds until the next look at a namespace whose content is on its way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The objects of one type in the namespace."""
+
+    row: ResourceType
+    objects: Sequence[JsonObject]
+
+    @property
+    def title(self) -> str:
+        """The type as the conditions name it: `pods.`, `deployments.apps`."""
+        return f"{self.row.plural}.{self.row.group}"
+
+
+def plan_namespace(namespace: JsonObject, content: Sequence[Content], now: float) -> Plan:
+    """What to do for a namespace that is being deleted; content: its types of which there are objects."""
+    if "deletionTimestamp" not in namespace["metadata"] or FINALIZER not in namespace["spec"].get("finalizers", []):
+        return Plan()
+    name = namespace["metadata"]["name"]
+    if not content:
+        return Plan((_finalized(namespace),))
+    deletes: list[Action] = [
+        Delete(_resource(kind.row), name, obj["metadata"]["name"], obj["metadata"]["uid"])
+        for kind in content
+        for obj in kind.objects
+        if "deletionTimestamp" not in obj["metadata"]
+    ]
+    if deletes:
+        return Plan(tuple(deletes), now)
+    conditions = new_conditions(namespace.get("status", {}).get("conditions", []), content, now)
+    if conditions == namespace.get("status", {}).get("conditions", []):
+        return Plan((), now + AGAIN)
+    return Plan((Patch(NAMESPACES, "", name, {"status": {"conditions": conditions}}, "status"),), now + AGAIN)
+
+
+def _resource(row: ResourceType) -> Resource:
+    return Resource(row.group, row.version, row.plural)
+
+
+def _finalized(namespace: JsonObject) -> Update:
+    left = [held for held in namespace["spec"]["finalizers"] if held != FINALIZER]
+    obj = {**namespace, "apiVersion": "v1", "kind": "Namespace", "spec": {**namespace["spec"], "finalizers": left}}
+    return Update(NAMESPACES, "", obj, "finalize")
+
+
+def _remaining(content: Sequence[Content]) -> tuple[str, str, str]:
+    parts = (f"{kind.title} has {len(kind.objects)} resource instances" for kind in content)
+    return "True", "SomeResourcesRemain", f"Some resources are remaining: {', '.join(parts)}"
+
+
+def _held(content: Sequence[Content]) -> tuple[str, str, str]:
+    counts: dict[str, int] = {}
+    for kind in content:
+        for obj in kind.objects:
+            for held in obj["metadata"].get("finalizers", []):
+                counts[held] = counts.get(held, 0) + 1
+    if not counts:
+        return "False", "ContentHasNoFinalizers", "All content-preserving finalizers finished"
+    parts = ", ".join(f"{held} in {count} resource instances" for held, count in sorted(counts.items()))
+    return "True", "SomeFinalizersRemain", f"Some content in the namespace has finalizers remaining: {parts}"
+
+
+def new_conditions(old: Sequence[JsonObject], content: Sequence[Content], now: float) -> list[JsonObject]:
+    wanted = {
+        "NamespaceDeletionDiscoveryFailure": ("False", "ResourcesDiscovered", "All resources successfully discovered"),
+        "NamespaceDeletionGroupVersionParsingFailure": (
+            "False",
+            "ParsedGroupVersions",
+            "All legacy kube types successfully parsed",
+        ),
+        "NamespaceDeletionContentFailure": (
+            "False",
+            "ContentDeleted",
+            "All content successfully deleted, may be waiting on finalization",
+        ),
+        "NamespaceContentRemaining": _remaining(content),
+        "NamespaceFinalizersRemaining": _held(content),
+    }
+    before = {condition["type"]: condition for condition in old}
+    kept = [condition for condition in old if condition["type"] not in wanted]
+    return kept + [_condition(before.get(kind), kind, *state, now) for kind, state in wanted.items()]
+
+
+def _condition(old: JsonObject | None, kind: str, status: str, reason: str, message: str, now: float) -> JsonObject:
+    since = rfc3339(now)
+    if old is not None and old["status"] == status:
+        since = old.get("lastTransitionTime", since)
+    return {"lastTransitionTime": since, "message": message, "reason": reason, "status": status, "type": kind}
+
+
+class NamespaceController:
+    """See `runtime.actions.Loop`."""
+
+    name = "namespace"
+    watches = (NAMESPACES,)
+
+    def __init__(self, table: ResourceTable) -> None:
+        self._table = table
+
+    def keys(self, resource: Resource, obj: JsonObject, view: View) -> Iterable[str]:
+        return (obj["metadata"]["name"],) if "deletionTimestamp" in obj["metadata"] else ()
+
+    def plan(self, key: str, view: View, now: float) -> Plan:
+        namespace = view.get(NAMESPACES, "", key)
+        if namespace is None:
+            return Plan()
+        return plan_namespace(namespace, self._content(key, view), now)
+
+    def _content(self, namespace: str, view: View) -> list[Content]:
+        rows = (self._table.by_storage(storage) for storage in self._table.storages())
+        kinds = (Content(row, view.list(_resource(row), namespace)) for row in rows if row.namespaced)
+        return [kind for kind in kinds if kind.objects]

@@ -1,0 +1,201 @@
+"""What the loops that own pods share: making a pod from a template, whose pod it is, what state it is in.
+
+Pure functions over plain pod objects.  Deployment, DaemonSet and Job build on this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from kube32_sim.client import NAMESPACES, PODS, Resource
+from kube32_sim.clock import parse_time
+from kube32_sim.ids import ALPHABET
+from kube32_sim.runtime.actions import Create, Delete, Emit, Plan, View
+
+JsonObject = dict[str, Any]
+
+
+# names and hashes
+
+
+@lru_cache(maxsize=1024)
+def _encoded_fnv(data: bytes) -> str:
+    value = 2166136261
+    for byte in data:
+        value = ((value ^ byte) * 16777619) & 0xFFFFFFFF
+    return "".join(ALPHABET[ord(digit) % len(ALPHABET)] for digit in str(value))
+
+
+def template_hash(template: JsonObject) -> str:
+    """A function of the pod template alone: FNV-1a of its canonical JSON, written in the letters of generated names."""
+    return _encoded_fnv(orjson.dumps(template, option=orjson.OPT_SORT_KEYS))
+
+
+def reference(api_version: str, kind: str, owner: JsonObject) -> JsonObject:
+    """An ObjectReference to a loop's object, for events."""
+    metadata = owner["metadata"]
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "namespace": metadata["namespace"],
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+        "resourceVersion": metadata["resourceVersion"],
+    }
+
+
+def pod_from_template(
+    template: JsonObject, about: JsonObject, generate_name: str, labels: dict[str, str] | None = None
+) -> JsonObject:
+    """A new pod of the owner that `about` refers to; shares nothing with the template."""
+    copy: JsonObject = orjson.loads(orjson.dumps(template))
+    metadata: JsonObject = {"generateName": generate_name, "namespace": about["namespace"]}
+    given = copy.get("metadata", {})
+    metadata["labels"] = {**given.get("labels", {}), **(labels or {})}
+    for key in ("annotations", "finalizers"):
+        if given.get(key):
+            metadata[key] = given[key]
+    owner = {key: about[key] for key in ("apiVersion", "kind", "name", "uid")}
+    metadata["ownerReferences"] = [{**owner, "controller": True, "blockOwnerDeletion": True}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": copy["spec"]}
+
+
+# whose pod
+
+
+def controlling(pod: JsonObject) -> JsonObject | None:
+    """The ownerReference of the controller, or the first one where none is marked so."""
+    owners: list[JsonObject] = pod["metadata"].get("ownerReferences", [])
+    return next((owner for owner in owners if owner.get("controller")), owners[0] if owners else None)
+
+
+def controlled(pods: Iterable[JsonObject], uid: str) -> list[JsonObject]:
+    """Those of the pods that belong to the owner with this uid: it is their controller, or they have no other."""
+    return [pod for pod in pods if (owner := controlling(pod)) is not None and owner.get("uid") == uid]
+
+
+def owner_key(obj: JsonObject, resource: Resource, group: str, kind: str, view: View) -> str | None:
+    """The key under which a loop looks at a pod's owner, when that is of its kind.
+
+    `namespace/name` where the owner is there; `namespace/name/uid` where it is gone and its pods are left over.
+    """
+    owner = controlling(obj)
+    if owner is None or owner.get("kind") != kind or owner["apiVersion"].partition("/")[0] != group:
+        return None
+    namespace = obj["metadata"]["namespace"]
+    return _key(view, resource, namespace, owner["name"], owner["uid"])
+
+
+def own_key(obj: JsonObject, resource: Resource, view: View) -> str:
+    """The key of a loop's own object: as `owner_key`."""
+    metadata = obj["metadata"]
+    return _key(view, resource, metadata["namespace"], metadata["name"], metadata["uid"])
+
+
+def _key(view: View, resource: Resource, namespace: str, name: str, uid: str) -> str:
+    current = view.get(resource, namespace, name)
+    if current is not None and current["metadata"]["uid"] == uid:
+        return f"{namespace}/{name}"
+    return f"{namespace}/{name}/{uid}"
+
+
+def delete_pod(pod: JsonObject) -> Delete:
+    metadata = pod["metadata"]
+    return Delete(PODS, metadata["namespace"], metadata["name"], metadata["uid"])
+
+
+def plan_leftover(view: View, uid: str) -> Plan:
+    """The owner with this uid is gone: its pods go."""
+    return Plan(tuple(delete_pod(pod) for pod in controlled(view.owned(PODS, uid), uid) if not terminating(pod)))
+
+
+def terminating_namespace(view: View, namespace: str) -> bool:
+    """Nothing can be created any more in a namespace that is being deleted; what is there goes anyway."""
+    found = view.get(NAMESPACES, "", namespace)
+    return found is not None and "deletionTimestamp" in found["metadata"]
+
+
+# what state
+
+
+def terminating(pod: JsonObject) -> bool:
+    return "deletionTimestamp" in pod["metadata"]
+
+
+def finished(pod: JsonObject) -> bool:
+    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+
+
+def active(pod: JsonObject) -> bool:
+    return not terminating(pod) and not finished(pod)
+
+
+def _ready_condition(pod: JsonObject) -> JsonObject | None:
+    for condition in pod.get("status", {}).get("conditions", ()):
+        if condition["type"] == "Ready":
+            return condition if condition.get("status") == "True" else None
+    return None
+
+
+def ready(pod: JsonObject) -> bool:
+    return _ready_condition(pod) is not None
+
+
+def available_at(pod: JsonObject, min_ready_seconds: int) -> float | None:
+    """Since or from when a pod counts as available (seconds since 1970); None while it is not ready."""
+    condition = _ready_condition(pod)
+    if condition is None:
+        return None
+    if not min_ready_seconds:
+        return 0.0
+    since = condition.get("lastTransitionTime")
+    return parse_time(since) + min_ready_seconds if since else None
+
+
+def available(pod: JsonObject, min_ready_seconds: int, now: float) -> bool:
+    at = available_at(pod, min_ready_seconds)
+    return at is not None and at <= now
+
+
+def created(pod: JsonObject) -> float:
+    return parse_time(pod["metadata"]["creationTimestamp"])
+
+
+def newest_first(pods: Iterable[JsonObject]) -> list[JsonObject]:
+    return sorted(pods, key=lambda pod: (-created(pod), pod["metadata"]["name"]))
+
+
+def int_or_percent(value: int | str, total: int, *, up: bool) -> int:
+    """`3`, `"3"` or `"25%"` of a total, rounded up or down."""
+    if isinstance(value, str):
+        number = int(value.removesuffix("%"))
+        if value.endswith("%"):
+            return -(-number * total // 100) if up else number * total // 100
+        return number
+    return value
+
+
+# actions
+
+
+def create_pod(pod: JsonObject, about: JsonObject, component: str, *, tell: bool) -> Create:
+    """Create a pod of the owner; a refusal becomes an event, success one where `tell`."""
+    told = Emit(about, "Normal", "SuccessfulCreate", "Created pod: {name}", component) if tell else None
+    refused = Emit(about, "Warning", "FailedCreate", "Error creating: {error}", component)
+    return Create(PODS, about["namespace"], pod, told, refused)
+
+
+def told_delete(pod: JsonObject, about: JsonObject, component: str) -> tuple[Delete, Emit]:
+    message = f"Deleted pod: {pod['metadata']['name']}"
+    return delete_pod(pod), Emit(about, "Normal", "SuccessfulDelete", message, component)
+
+
+def status_patch(old: JsonObject, new: JsonObject) -> JsonObject:
+    """The merge patch of a status that leads from old to new; empty when they are the same."""
+    patch: JsonObject = {key: value for key, value in new.items() if old.get(key) != value}
+    patch.update({key: None for key in old if key not in new})
+    return patch
