@@ -95,6 +95,7 @@ class ApiError(Exception):
         message: str,
         details: JsonObject | None = None,
         headers: Sequence[tuple[str, str]] = (),
+        metadata: JsonObject | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -102,9 +103,10 @@ class ApiError(Exception):
         self.message = message
         self.details = details
         self.headers = tuple(headers)
+        self.metadata = metadata or {}
 
     def status(self) -> JsonObject:
-        body: JsonObject = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
+        body: JsonObject = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata, "status": "Failure", "message": self.message}
         if self.reason:
             body["reason"] = self.reason
         if self.details is not None:
@@ -191,8 +193,9 @@ def unsupported_media_type(message: str) -> ApiError:
     return ApiError(415, "UnsupportedMediaType", message)
 
 
-def expired(message: str) -> ApiError:
-    return ApiError(410, "Expired", message)
+def expired(message: str, continue_token: str = "") -> ApiError:
+    """410.  continue_token: how to go on with the rest of a list, inconsistently."""
+    return ApiError(410, "Expired", message, metadata={"continue": continue_token} if continue_token else None)
 
 
 def too_large(message: str) -> ApiError:

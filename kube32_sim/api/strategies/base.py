@@ -56,8 +56,14 @@ class Strategy:
     create_on_update = False
     #: PUT without resourceVersion is accepted (upstream: AllowUnconditionalUpdate).
     unconditional_update = True
-    #: seconds of grace that a delete without options grants; None: the kind is deleted at once.
-    graceful = False
+    #: DELETE answers the deleted object instead of a Status (upstream: ReturnDeletedObject).
+    returns_deleted = False
+    #: DELETE without a propagationPolicy orphans dependents (upstream's old default of some kinds).
+    orphans_by_default = False
+
+    def grace_period(self, obj: JsonObject, requested: int | None) -> int | None:
+        """Seconds of grace a delete grants; None: the kind knows no graceful deletion and goes at once."""
+        return None
 
     def default(self, obj: JsonObject) -> None:
         """Fill in the defaults of the kind's schema version (idempotent; runs after every decode)."""
@@ -68,8 +74,6 @@ class Strategy:
             self.reset_status(obj)
         if context.row.generation:
             obj["metadata"]["generation"] = 1
-        else:
-            obj["metadata"].pop("generation", None)
 
     def reset_status(self, obj: JsonObject) -> None:
         """What status a new object gets: none, or the kind's initial one."""
@@ -93,16 +97,19 @@ class Strategy:
         return {key: value for key, value in obj.items() if key not in ("metadata", "status", "apiVersion", "kind")}
 
     def prepare_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
-        """A write to the status subresource: everything but status stays (upstream keeps labels and the like too)."""
-        status = obj.get("status", {})
-        kept = {key: value for key, value in old.items() if key not in ("status", "metadata")}
-        metadata = obj["metadata"]
-        obj.clear()
-        obj["metadata"] = dict(old["metadata"])
-        if "resourceVersion" in metadata:
-            obj["metadata"]["resourceVersion"] = metadata["resourceVersion"]
-        obj.update(kept)
-        obj["status"] = status
+        """A write to the status subresource: everything but status and metadata stays."""
+        for key in [key for key in obj if key not in ("status", "metadata") and key not in old]:
+            del obj[key]
+        for key, value in old.items():
+            if key not in ("status", "metadata"):
+                obj[key] = value
+
+    def mark_deleting(self, obj: JsonObject) -> None:
+        """What else shows that a delete was accepted (obj is new, its metadata too; copy what is deeper)."""
+
+    def releasable(self, obj: JsonObject) -> bool:
+        """Whether an object that is being deleted and has no finalizers left may go."""
+        return True
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         """Why `name` (or, with prefix, a generateName) is not valid; generic: a DNS-1123 subdomain."""
@@ -124,6 +131,10 @@ class Strategy:
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
         """Texts for `Warning` headers; old is None on create."""
         return []
+
+    def bookmark(self) -> JsonObject:
+        """What an empty object of the kind shows besides metadata (Go encodes an empty Pod with spec and status)."""
+        return {}
 
     def fields(self, obj: JsonObject) -> dict[str, str] | None:
         """Values of the row's selectable fields where they are not simply at their path; None: all are."""

@@ -1,0 +1,77 @@
+"""What a DELETE does to an object: graceful end, finalizers, preconditions.  Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from kube32_sim.api import errors
+from kube32_sim.api.options import DeleteOptions
+from kube32_sim.api.resources import ResourceType
+from kube32_sim.clock import parse_time, rfc3339
+from kube32_sim.storage.interface import JsonObject
+
+FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+
+
+def check_preconditions(row: ResourceType, name: str, metadata: JsonObject, options: DeleteOptions) -> None:
+    if options.uid and options.uid != metadata.get("uid"):
+        why = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata.get('uid')}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise errors.conflict(row.group, row.kind, name, why)
+    if options.resource_version and options.resource_version != metadata["resourceVersion"]:
+        why = (
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion "
+            f"in record ({metadata['resourceVersion']}). The object might have been modified"
+        )
+        raise errors.conflict(row.group, row.kind, name, why)
+
+
+def _wanted_finalizers(finalizers: list[str], row: ResourceType, options: DeleteOptions) -> list[str]:
+    """The garbage collector's finalizers as the propagation policy wants them; the others as they are."""
+    propagation = options.propagation
+    if not propagation:
+        if ORPHAN in finalizers or FOREGROUND in finalizers:
+            return finalizers
+        propagation = "Orphan" if row.strategy.orphans_by_default else "Background"
+    others = [finalizer for finalizer in finalizers if finalizer not in (FOREGROUND, ORPHAN)]
+    added = {"Foreground": [FOREGROUND], "Orphan": [ORPHAN]}.get(propagation, [])
+    return others + added
+
+
+def plan_deletion(
+    row: ResourceType, current: JsonObject, options: DeleteOptions, now: float
+) -> tuple[JsonObject, bool]:
+    """What DELETE makes of an object: (its next state, a new object; whether it goes at once)."""
+    old: dict[str, Any] = current["metadata"]
+    metadata = dict(old)
+    obj = {**current, "metadata": metadata}
+    finalizers = _wanted_finalizers(list(metadata.get("finalizers", [])), row, options)
+    metadata.pop("finalizers", None)
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    grace = row.strategy.grace_period(current, options.grace)
+    graceful = grace is not None
+    seconds = grace or 0
+    if "deletionTimestamp" in old:
+        before = old.get("deletionGracePeriodSeconds", 0)
+        if options.grace is None or seconds >= before:
+            seconds = before
+        else:
+            started = parse_time(old["deletionTimestamp"]) - before
+            metadata["deletionTimestamp"] = rfc3339(started + seconds)
+    else:
+        metadata["deletionTimestamp"] = rfc3339(now + seconds)
+        if "generation" in metadata and (row.generation or graceful):
+            metadata["generation"] += 1
+    metadata["deletionGracePeriodSeconds"] = seconds
+    row.strategy.mark_deleting(obj)
+    gone = not finalizers and seconds == 0 and row.strategy.releasable(obj)
+    return obj, gone
+
+
+def background(options: DeleteOptions) -> DeleteOptions:
+    """kube32's rule while its garbage collector runs: dependents go unless they are explicitly kept."""
+    return options if options.propagation else replace(options, propagation="Background")

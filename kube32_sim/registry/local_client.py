@@ -1,0 +1,185 @@
+"""The in-process client (`client.Client`): the registry itself, without HTTP in between.
+
+What loops and in-process boards hold.  Objects go in through the same decoding as bodies do, and come out as copies.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import orjson
+
+from kube32_sim.api import decode, errors
+from kube32_sim.api.options import DeleteOptions
+from kube32_sim.api.patch import apply_merge_patch, apply_strategic
+from kube32_sim.api.resources import ResourceType
+from kube32_sim.api.selectors import parse_labels, select_fields
+from kube32_sim.client import JsonObject, ListResult, Resource, WatchEvent
+from kube32_sim.registry import subresources
+from kube32_sim.registry.reading import list_page, select
+from kube32_sim.registry.registry import Asked, Registry
+from kube32_sim.storage.interface import Compacted
+from kube32_sim.storage.objects import StoredObject
+from kube32_sim.storage.watching import Hub, Selection
+
+
+class _Objects:
+    """Hands watchers (type, stored) pairs as they are (a `watching.Encoder`)."""
+
+    key = "objects"
+
+    def encode(self, kind: str, stored: StoredObject) -> tuple[str, StoredObject]:
+        return kind, stored
+
+    def join(self, frames: Sequence[Any]) -> Sequence[Any]:
+        return frames
+
+
+def _selection(row: ResourceType, namespace: str, labels: str, fields: str) -> Selection:
+    return select(row, namespace, parse_labels(labels), select_fields(fields, row))
+
+
+class LocalClient:
+    """user: on whose behalf it writes, such as `system:kube-scheduler`."""
+
+    def __init__(self, registry: Registry, hub: Hub, user: str = "system:admin") -> None:
+        self._registry = registry
+        self._hub = hub
+        self._user = user
+
+    def _row(self, resource: Resource) -> ResourceType:
+        row = self._registry.table.by_path(resource.group, resource.version, resource.plural)
+        if row is None:
+            raise errors.path_not_found()
+        return row
+
+    def _asked(self, row: ResourceType, namespace: str, name: str, subresource: str = "") -> Asked:
+        return Asked(row, namespace if row.namespaced else "", name, subresource, user=self._user)
+
+    @staticmethod
+    def _shown(row: ResourceType, obj: JsonObject) -> JsonObject:
+        return {"kind": row.kind, "apiVersion": row.api_version, **obj}
+
+    def _copy(self, row: ResourceType, obj: JsonObject) -> JsonObject:
+        return self._shown(row, orjson.loads(orjson.dumps(obj)))
+
+    @staticmethod
+    def _decoded(row: ResourceType, obj: JsonObject) -> JsonObject:
+        plain = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}
+        decoded, _ = decode.decode(plain, row.schema, row.kind, row.api_version)
+        return decoded
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> JsonObject:
+        row = self._row(resource)
+        return self._shown(row, self._registry.get(self._asked(row, namespace, name)).copy())
+
+    async def list(
+        self, resource: Resource, namespace: str = "", *, label_selector: str = "", field_selector: str = ""
+    ) -> ListResult:
+        row = self._row(resource)
+        self._registry.bring_up_to_date(row)
+        page = list_page(self._registry.store, row, _selection(row, namespace, label_selector, field_selector))
+        return ListResult([self._shown(row, stored.copy()) for stored in page.items], str(page.revision))
+
+    @asynccontextmanager
+    async def watch(
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        resource_version: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        row = self._row(resource)
+        selection = _selection(row, namespace, label_selector, field_selector)
+        queue: deque[tuple[str, StoredObject]] = deque()
+        signal = self._registry.clock.signal()
+
+        def deliver(frames: Sequence[tuple[str, StoredObject]]) -> None:
+            queue.extend(frames)
+            signal.set()
+
+        member = self._hub.join(row.storage, selection, _Objects(), deliver, lambda: None)
+        try:
+            queue.extend(self._past(row, selection, resource_version))
+            member.go_live()
+
+            async def events() -> AsyncIterator[WatchEvent]:
+                while True:
+                    while queue:
+                        kind, stored = queue.popleft()
+                        yield WatchEvent(kind, self._shown(row, stored.copy()))
+                    await signal.wait()
+
+            yield events()
+        finally:
+            member.stop()
+
+    def _past(self, row: ResourceType, selection: Selection, since: str) -> list[tuple[str, StoredObject]]:
+        store = self._registry.store
+        if since in ("", "0"):
+            return [("ADDED", stored) for stored in list_page(store, row, selection).items]
+        try:
+            events = store.events_since(row.storage, int(since))
+        except Compacted as error:
+            raise errors.expired(f"too old resource version: {error.requested} ({error.oldest})") from error
+        seen = (selection.transition(event) for event in events)
+        return [step for step in seen if step is not None]
+
+    async def create(
+        self, resource: Resource, namespace: str, obj: JsonObject, *, subresource: str = "", name: str = ""
+    ) -> JsonObject:
+        row = self._row(resource)
+        asked = self._asked(row, namespace, name, subresource)
+        if subresource:
+            return await subresources.create(self._registry, asked, obj)
+        result = await self._registry.create(asked, self._decoded(row, obj))
+        return self._copy(row, result.object())
+
+    async def update(self, resource: Resource, namespace: str, obj: JsonObject, *, subresource: str = "") -> JsonObject:
+        row = self._row(resource)
+        asked = self._asked(row, namespace, obj["metadata"]["name"], subresource)
+        if subresource in ("", "status"):
+            result = await self._registry.update(asked, self._decoded(row, obj))
+            return self._copy(row, result.object())
+        return await subresources.update(self._registry, asked, obj)
+
+    async def patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: JsonObject,
+        *,
+        subresource: str = "",
+        kind: str = "merge",
+    ) -> JsonObject:
+        row = self._row(resource)
+
+        def change(current: JsonObject) -> JsonObject:
+            patched = (
+                apply_strategic(current, patch, row.schema) if kind == "strategic" else apply_merge_patch(current, patch)
+            )
+            return self._decoded(row, patched)
+
+        result = await self._registry.patch(self._asked(row, namespace, name, subresource), change)
+        return self._copy(row, result.object())
+
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
+    ) -> JsonObject:
+        row = self._row(resource)
+        given = options or {}
+        preconditions = given.get("preconditions") or {}
+        wanted = DeleteOptions(
+            grace=given.get("gracePeriodSeconds"),
+            propagation=given.get("propagationPolicy"),
+            uid=preconditions.get("uid"),
+            resource_version=preconditions.get("resourceVersion"),
+        )
+        result = await self._registry.delete(self._asked(row, namespace, name), wanted)
+        return self._copy(row, result.object())

@@ -1,0 +1,128 @@
+"""Lists: which objects, as of which revision, in which pages; and the selections that lists and watches share."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from kube32_sim.api import errors, selectors
+from kube32_sim.api.resources import ResourceType
+from kube32_sim.storage.interface import Compacted
+from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.objects import StoredObject
+from kube32_sim.storage.watching import Selection
+
+LIST_TOO_OLD = "The resourceVersion for the provided list is too old."
+CONTINUE_TOO_OLD = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+
+def select(
+    row: ResourceType,
+    namespace: str,
+    labels: selectors.LabelSelector | None = None,
+    fields: selectors.FieldSelector | None = None,
+) -> Selection:
+    """The selection a list, watch or deletecollection asks for."""
+    name, exact = "", None
+    if fields is not None:
+        name = fields.exact("metadata.name") or ""
+        if name:
+            fields = fields.without("metadata.name")
+        for path in row.indexed:
+            value = fields.exact(path)
+            if value is not None:
+                exact, fields = (path, value), fields.without(path)
+                break
+    return Selection(
+        namespace,
+        name,
+        None if labels is None or labels.everything else labels,
+        None if fields is None or fields.everything else fields,
+        exact,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A list's answer.  remaining: objects after this page, or None where it is not known (selectors)."""
+
+    items: Sequence[StoredObject]
+    revision: int
+    continue_token: str = ""
+    remaining: int | None = None
+
+
+def encode_continue(revision: int, key: str) -> str:
+    text = json.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": key + "\0"}, separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode_continue(token: str) -> tuple[int, str]:
+    """(revision, key after which to go on); revision -1: as of now."""
+    try:
+        data = json.loads(base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True))
+        revision, start = data["rv"], data["start"]
+        if data["v"] != "meta.k8s.io/v1" or type(revision) is not int or type(start) is not str or not start:
+            raise ValueError("incomplete token")
+        return revision, start[:-1]
+    except (ValueError, KeyError, TypeError, binascii.Error) as error:
+        raise errors.bad_request(f"invalid continue token: continue key is not valid: {error}") from error
+
+
+def _candidates(
+    store: MemoryStore, row: ResourceType, selection: Selection, revision: int, after: str | None
+) -> Iterator[StoredObject]:
+    """A superset of what is selected, in key order, found as narrowly as the present allows."""
+    present = revision >= store.revision
+    if present and selection.exact is not None:
+        found = store.by_field(row.storage, *selection.exact)
+        return (stored for stored in found if after is None or stored.key > after)
+    if present and selection.name and (selection.namespace or not row.namespaced):
+        key = f"{selection.namespace}/{selection.name}" if row.namespaced else selection.name
+        one = store.get(row.storage, key)
+        return iter([one] if one is not None and (after is None or key > after) else [])
+    return store.page(row.storage, selection.namespace, revision, after)
+
+
+def list_page(
+    store: MemoryStore,
+    row: ResourceType,
+    selection: Selection,
+    *,
+    revision: int | None = None,
+    limit: int = 0,
+    continue_token: str = "",
+) -> Page:
+    """One page of a list.  revision: exactly as of it; None: as of now."""
+    after: str | None = None
+    at = store.revision if revision is None else revision
+    if continue_token:
+        at, after = decode_continue(continue_token)
+        if at < 0:
+            at = store.revision
+    try:
+        found = _candidates(store, row, selection, at, after)
+    except Compacted as error:
+        if after is None:
+            raise errors.expired(LIST_TOO_OLD) from error
+        raise errors.expired(CONTINUE_TOO_OLD, encode_continue(-1, after)) from error
+    narrowed = bool(selection.name or selection.labels or selection.fields or selection.exact)
+    if narrowed:
+        found = (stored for stored in found if selection.matches(stored))
+    if limit <= 0:
+        return Page(list(found), at)
+    items = list(islice(found, limit))
+    ahead = next(found, None) if len(items) == limit else None
+    if ahead is None:
+        return Page(items, at)
+    remaining = None if narrowed else 1 + sum(1 for _ in found)
+    return Page(items, at, encode_continue(at, items[-1].key), remaining)

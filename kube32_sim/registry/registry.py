@@ -1,0 +1,401 @@
+"""The verbs over stored types, each in one fixed order (the order of a write is written here and nowhere else).
+
+    row + strategy + admission + store + clock + ids -> create, get, list, update, patch, delete, deletecollection
+
+Bodies arrive decoded (`api/bodies`, `api/decode`); what leaves is a `Result`: a stored object, or for a dry run the
+object that would have been stored.  Nothing here knows HTTP; failures are `ApiError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from kube32_sim.api import admission, errors
+from kube32_sim.api.options import DeleteOptions
+from kube32_sim.api.resources import ResourceTable, ResourceType
+from kube32_sim.api.strategies.base import Context
+from kube32_sim.api.validation.meta import validate_metadata, validate_metadata_update
+from kube32_sim.clock import Clock
+from kube32_sim.ids import Ids
+from kube32_sim.registry.deletion import background, check_preconditions, plan_deletion
+from kube32_sim.registry.lookup import StoreLookup
+from kube32_sim.storage.interface import JsonObject, KeyExists, KeyMissing, Remove, Storage
+from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.objects import StoredObject
+from kube32_sim.storage.watching import Selection
+
+SYSTEM_FIELDS = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink")
+"""Metadata that an update never changes: what the server set stays."""
+NAME_ATTEMPTS = 8
+"""How often a colliding generated name is made up again (as upstream)."""
+
+Change = Callable[[JsonObject], JsonObject]
+"""(copy of the current object) -> the object wanted, decoded; raises ApiError."""
+
+
+class Hooks(Protocol):
+    """What takes part in writes beyond admission: allocation of Service addresses, binding in the create request."""
+
+    def before_create(self, row: ResourceType, obj: JsonObject, context: Context) -> Sequence[str]: ...
+
+    def before_update(self, row: ResourceType, obj: JsonObject, old: JsonObject, context: Context) -> Sequence[str]: ...
+
+    def created(self, row: ResourceType, stored: StoredObject) -> None: ...
+
+    def discarded(self, row: ResourceType, obj: JsonObject) -> None:
+        """What `before_create` saw was not stored after all."""
+
+
+class Computed(Protocol):
+    """Types whose objects follow from others (Endpoints from Services and Pods) and cannot be written."""
+
+    storages: frozenset[Storage]
+
+    def refresh(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which object of which type a write means, and on whose behalf."""
+
+    row: ResourceType
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    dry_run: bool = False
+    user: str = "system:admin"
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.row.namespaced else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """stored: what is stored now (for a removed object: its last state); None for a dry run, then `obj` counts."""
+
+    stored: StoredObject | None
+    obj: JsonObject | None = None
+    created: bool = False
+    removed: bool = False
+    warnings: Sequence[str] = field(default=())
+
+    def object(self) -> JsonObject:
+        """The object without apiVersion and kind; shared: never change it."""
+        if self.stored is not None:
+            return self.stored.object()
+        return self.obj or {}
+
+
+class Registry:
+    def __init__(
+        self,
+        table: ResourceTable,
+        store: MemoryStore,
+        clock: Clock,
+        ids: Ids,
+        config: admission.AdmissionConfig,
+        hooks: Hooks,
+        *,
+        collects_garbage: bool = True,
+        computed: Computed | None = None,
+    ) -> None:
+        self.table = table
+        self.store = store
+        self.clock = clock
+        self.ids = ids
+        self.lookup = StoreLookup(store)
+        self._config = config
+        self._hooks = hooks
+        self._collects_garbage = collects_garbage
+        self._computed = computed
+
+    def context(self, asked: Asked) -> Context:
+        return Context(
+            asked.row,
+            asked.namespace,
+            asked.name,
+            self.clock.timestamp(),
+            self.lookup,
+            asked.dry_run,
+            asked.user,
+            asked.subresource,
+        )
+
+    def bring_up_to_date(self, row: ResourceType) -> None:
+        """Before a read: make computed objects show what follows from the present state."""
+        if self._computed is not None and row.storage in self._computed.storages:
+            self._computed.refresh()
+
+    def refuse_computed(self, row: ResourceType, verb: str) -> None:
+        """Types that are computed on every read cannot be written."""
+        if self._computed is not None and row.storage in self._computed.storages:
+            raise errors.method_not_supported(row.group, row.plural, verb)
+
+    # reading
+
+    def get(self, asked: Asked) -> StoredObject:
+        self.bring_up_to_date(asked.row)
+        stored = self.store.get(asked.row.storage, asked.key)
+        if stored is None:
+            raise errors.not_found(asked.row.group, asked.row.plural, asked.name)
+        return stored
+
+    # create
+
+    async def create(self, asked: Asked, obj: JsonObject) -> Result:
+        row = asked.row
+        self.refuse_computed(row, "create")
+        metadata = obj.setdefault("metadata", {})
+        self._fit_namespace(asked, metadata)
+        if metadata.get("resourceVersion"):
+            raise errors.bad_request("resourceVersion should not be set on objects to be created")
+        if asked.name and metadata.get("name", asked.name) != asked.name:
+            raise name_mismatch(metadata.get("name", ""), asked.name)
+        asked = replace(asked, name=metadata.get("name", "") or asked.name)
+        row.strategy.default(obj)
+        warnings = list(admission.mutate("create", obj, None, self.context(asked), self._config))
+        for attempt in range(NAME_ATTEMPTS):
+            generated = not metadata.get("name")
+            if generated and metadata.get("generateName"):
+                metadata["name"] = generated_name(metadata["generateName"], self.ids)
+                asked = replace(asked, name=metadata["name"])
+            warnings += self._prepare_new(asked, obj) if attempt == 0 else ()
+            if asked.dry_run:
+                return self._dry_create(asked, obj, warnings)
+            try:
+                change = await self.store.create(row.storage, asked.key, obj)
+            except KeyExists:
+                if not (generated and metadata.get("generateName")) or attempt == NAME_ATTEMPTS - 1:
+                    self._hooks.discarded(row, obj)
+                    raise self._exists(asked) from None
+                del metadata["name"]
+                continue
+            self._hooks.created(row, change.stored)
+            return Result(change.stored, created=True, warnings=warnings)
+        raise self._exists(asked)
+
+    def _prepare_new(self, asked: Asked, obj: JsonObject) -> Sequence[str]:
+        row, metadata = asked.row, obj["metadata"]
+        context = self.context(asked)
+        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"):
+            metadata.pop(name, None)
+        row.strategy.prepare_create(obj, context)
+        metadata["uid"] = self.ids.uid()
+        metadata["creationTimestamp"] = context.now
+        failures = validate_metadata(metadata, row.namespaced, row.strategy.validate_name)
+        failures += row.strategy.validate(obj, context)
+        if failures:
+            raise errors.invalid(row.group, row.kind, asked.name, failures)
+        admission.validate("create", obj, None, context, self._config)
+        if self.store.get(row.storage, asked.key) is not None and not metadata.get("generateName"):
+            raise self._exists(asked)
+        warnings = list(row.strategy.warnings(obj, None, context))
+        warnings += self._hooks.before_create(row, obj, context)
+        return warnings
+
+    def _dry_create(self, asked: Asked, obj: JsonObject, warnings: Sequence[str]) -> Result:
+        if self.store.get(asked.row.storage, asked.key) is not None:
+            raise self._exists(asked)
+        return Result(None, obj, created=True, warnings=warnings)
+
+    def _exists(self, asked: Asked) -> errors.ApiError:
+        row = asked.row
+        error = errors.already_exists(row.group, row.plural, asked.name)
+        there = self.store.get(row.storage, asked.key)
+        if there is not None and there.deleting:
+            error.message = f"object is being deleted: {error.message}"
+        return error
+
+    @staticmethod
+    def _fit_namespace(asked: Asked, metadata: JsonObject) -> None:
+        given = metadata.get("namespace", "")
+        if not asked.row.namespaced:
+            metadata.pop("namespace", None)
+        elif given and given != asked.namespace:
+            raise errors.bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request"
+            )
+        else:
+            metadata["namespace"] = asked.namespace
+
+    # update and patch
+
+    async def update(self, asked: Asked, obj: JsonObject) -> Result:
+        """PUT: the whole object, or with asked.subresource its part."""
+        metadata = obj.setdefault("metadata", {})
+        name = metadata.get("name", "")
+        if not name:
+            raise errors.bad_request(
+                f"the name of the object ({asked.name} based on URL) was undeterminable: name must be provided"
+            )
+        if name != asked.name:
+            raise name_mismatch(name, asked.name)
+        self._fit_namespace(asked, metadata)
+        return await self._change(asked, lambda current: obj, patch=False)
+
+    async def patch(self, asked: Asked, change: Change) -> Result:
+        """PATCH: `change` makes the wanted object of a copy of the current one."""
+        return await self._change(asked, change, patch=True)
+
+    async def _change(self, asked: Asked, change: Change, *, patch: bool) -> Result:
+        row = asked.row
+        self.refuse_computed(row, "patch" if patch else "update")
+        outcome: dict[str, Any] = {"warnings": []}
+
+        def updater(current: StoredObject) -> JsonObject | Remove | None:
+            wanted = change(current.copy()) if patch else change({})
+            final = self._checked_update(asked, wanted, current, patch, outcome["warnings"])
+            outcome["final"] = final
+            return None if asked.dry_run else final
+
+        try:
+            done = await self.store.update(row.storage, asked.key, updater)
+        except KeyMissing:
+            if not patch and row.strategy.create_on_update and not asked.subresource:
+                return await self.create(asked, change({}))
+            raise errors.not_found(row.group, row.plural, asked.name) from None
+        final = outcome["final"]
+        removed = isinstance(final, Remove)
+        if asked.dry_run:
+            return Result(None, final.final if removed else final, removed=removed, warnings=outcome["warnings"])
+        return Result(done.stored, removed=removed, warnings=outcome["warnings"])
+
+    def _checked_update(
+        self, asked: Asked, obj: JsonObject, current: StoredObject, patch: bool, warnings: list[str]
+    ) -> JsonObject | Remove:
+        row, strategy = asked.row, asked.row.strategy
+        old = current.object()
+        metadata, old_metadata = obj.setdefault("metadata", {}), old["metadata"]
+        if patch:
+            if metadata.get("name") != asked.name:
+                raise name_mismatch(metadata.get("name", ""), asked.name)
+            self._fit_namespace(asked, metadata)
+        self._check_current(asked, metadata, old_metadata, patch)
+        strategy.default(obj)
+        context = self.context(asked)
+        warnings += admission.mutate("update", obj, old, context, self._config)
+        metadata = obj["metadata"]
+        metadata.pop("managedFields", None)
+        metadata.setdefault("uid", old_metadata.get("uid", ""))
+        for name in SYSTEM_FIELDS:
+            if name in old_metadata:
+                metadata[name] = old_metadata[name]
+            else:
+                metadata.pop(name, None)
+        if asked.subresource == "status":
+            strategy.prepare_status_update(obj, old, context)
+            failures = strategy.validate_status_update(obj, old, context)
+        else:
+            strategy.prepare_update(obj, old, context)
+            failures = strategy.validate_update(obj, old, context)
+        failures = validate_metadata_update(obj["metadata"], old_metadata, row) + failures
+        if failures:
+            raise errors.invalid(row.group, row.kind, asked.name, failures)
+        admission.validate("update", obj, old, context, self._config)
+        warnings += strategy.warnings(obj, old, context)
+        warnings += self._hooks.before_update(row, obj, old, context)
+        if current.deleting and self._may_go(row, obj):
+            return Remove(obj)
+        return obj
+
+    @staticmethod
+    def _may_go(row: ResourceType, obj: JsonObject) -> bool:
+        metadata = obj["metadata"]
+        waits = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds", 0)
+        return not waits and row.strategy.releasable(obj)
+
+    @staticmethod
+    def _check_current(asked: Asked, metadata: JsonObject, old: JsonObject, patch: bool) -> None:
+        row, version = asked.row, metadata.get("resourceVersion", "")
+        uid = metadata.get("uid")
+        if uid and uid != old.get("uid") and not patch:
+            path = "/".join(part for part in ("", "registry", row.storage[1], asked.namespace, asked.name) if part or not part)
+            raise errors.conflict(
+                row.group,
+                row.plural,
+                asked.name,
+                f"StorageError: invalid object, Code: 4, Key: {path}, ResourceVersion: 0, AdditionalErrorMsg: "
+                f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old.get('uid', '')}",
+            )
+        if version and version != "0":
+            if version != old["resourceVersion"]:
+                raise errors.conflict(row.group, row.plural, asked.name, errors.MODIFIED)
+        elif not row.strategy.unconditional_update and not patch:
+            failure = errors.invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
+            failure = errors.FieldError(failure.reason, failure.field, failure.message.replace(": 0:", ": 0x0:"))
+            raise errors.invalid(row.group, row.kind, asked.name, [failure])
+
+    async def finish(self, asked: Asked, change: Callable[[JsonObject], JsonObject]) -> Result:
+        """A change that skips strategies: binding, finalize and other subresources with rules of their own.
+
+        `change` is handed a copy of the current object and answers the next one (or raises ApiError).
+        """
+        row = asked.row
+        outcome: dict[str, Any] = {}
+
+        def updater(current: StoredObject) -> JsonObject | Remove | None:
+            final = change(current.copy())
+            outcome["final"] = final
+            if asked.dry_run:
+                return None
+            return Remove(final) if current.deleting and self._may_go(row, final) else final
+
+        try:
+            done = await self.store.update(row.storage, asked.key, updater)
+        except KeyMissing:
+            raise errors.not_found(row.group, row.plural, asked.name) from None
+        return Result(None, outcome["final"]) if asked.dry_run else Result(done.stored)
+
+    # delete
+
+    async def delete(self, asked: Asked, options: DeleteOptions) -> Result:
+        row = asked.row
+        self.refuse_computed(row, "delete")
+        if self._collects_garbage:
+            options = background(options)
+        now = self.clock.now()
+        outcome: dict[str, Any] = {}
+
+        def updater(current: StoredObject) -> JsonObject | Remove | None:
+            old = current.object()
+            check_preconditions(row, asked.name, old["metadata"], options)
+            admission.validate("delete", old, old, self.context(asked), self._config)
+            obj, gone = plan_deletion(row, old, options, now)
+            outcome.update(obj=obj, gone=gone)
+            if options.dry_run:
+                return None
+            return Remove(obj) if gone else obj
+
+        try:
+            done = await self.store.update(row.storage, asked.key, updater)
+        except KeyMissing:
+            raise errors.not_found(row.group, row.plural, asked.name) from None
+        gone = outcome["gone"]
+        if options.dry_run:
+            return Result(None, outcome["obj"], removed=gone)
+        return Result(done.stored, removed=gone)
+
+    async def delete_collection(
+        self, asked: Asked, items: Sequence[StoredObject], options: DeleteOptions
+    ) -> None:
+        """Delete what a list found; objects that went meanwhile or are new under their names are left alone."""
+        self.refuse_computed(asked.row, "deletecollection")
+        for stored in items:
+            one = replace(asked, namespace=stored.namespace, name=stored.name)
+            try:
+                await self.delete(one, replace(options, uid=options.uid or stored.uid))
+            except errors.ApiError as error:
+                if error.code not in (404, 409):
+                    raise
+
+
+def generated_name(base: str, ids: Ids) -> str:
+    """`base` cut to 58 characters, and five random ones."""
+    return base[: 63 - 5] + ids.suffix(5)
+
+
+def name_mismatch(given: str, asked: str) -> errors.ApiError:
+    return errors.bad_request(f"the name of the object ({given}) does not match the name on the URL ({asked})")

@@ -1,0 +1,297 @@
+"""Subresources with rules of their own: binding, eviction, scale, token, log, and those that need a real node.
+
+(`status`, `finalize`, `ephemeralcontainers`, `resize` and `approval` are ordinary updates: the kind's strategy sees
+which one by `Context.subresource`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kube32_sim.api import errors, reviews, scale
+from kube32_sim.api.options import DeleteOptions
+from kube32_sim.api.selectors import label_selector
+from kube32_sim.registry.registry import Asked, Registry
+from kube32_sim.storage.interface import JsonObject
+
+BUDGETS = ("policy", "poddisruptionbudgets")
+VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
+SUCCESS: JsonObject = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+async def create(registry: Registry, asked: Asked, body: JsonObject) -> JsonObject:
+    """POST to pods/binding, pods/eviction or serviceaccounts/token: what it answers, with apiVersion and kind."""
+    if asked.subresource == "binding":
+        return await bind(registry, asked, body)
+    if asked.subresource == "eviction":
+        return await evict(registry, asked, body)
+    if asked.subresource == "token":
+        return token(registry, asked, body)
+    raise errors.method_not_allowed()
+
+
+async def update(registry: Registry, asked: Asked, body: JsonObject) -> JsonObject:
+    """PUT to a subresource that is not the object itself."""
+    if asked.subresource == "scale":
+        return await put_scale(registry, asked, lambda _: body)
+    result = await registry.update(asked, body)
+    return {"kind": asked.row.kind, "apiVersion": asked.row.api_version, **result.object()}
+
+
+# binding
+
+
+async def bind(registry: Registry, asked: Asked, binding: JsonObject) -> JsonObject:
+    """Assign a pod to the node that binding.target names; a pod that has one already is a 409."""
+    metadata = binding.get("metadata") or {}
+    if metadata.get("name", asked.name) != asked.name:
+        raise errors.bad_request("name in URL does not match name in Binding object")
+    target = binding.get("target") or {}
+    node = target.get("name", "")
+    if target.get("kind", "Node") not in ("", "Node"):
+        failure = errors.not_supported("target.kind", target["kind"], ["Node", "<empty>"])
+        raise errors.invalid("", "Binding", asked.name, [failure])
+    if not node:
+        raise errors.invalid("", "Binding", asked.name, [errors.required("target.name")])
+
+    def change(pod: JsonObject) -> JsonObject:
+        _check_bindable(asked, pod, metadata.get("uid", ""))
+        pod["spec"]["nodeName"] = node
+        for key in ("annotations", "labels"):
+            if metadata.get(key):
+                pod["metadata"].setdefault(key, {}).update(metadata[key])
+        status = pod.setdefault("status", {})
+        others = [c for c in status.get("conditions", ()) if c.get("type") != "PodScheduled"]
+        scheduled = {
+            "type": "PodScheduled",
+            "status": "True",
+            "lastProbeTime": None,
+            "lastTransitionTime": registry.clock.timestamp(),
+            "observedGeneration": pod["metadata"].get("generation", 1),
+        }
+        status["conditions"] = [*others, {key: value for key, value in scheduled.items() if value is not None}]
+        return pod
+
+    await registry.finish(asked, change)
+    return dict(SUCCESS)
+
+
+def _check_bindable(asked: Asked, pod: JsonObject, uid: str) -> None:
+    why = ""
+    if uid and uid != pod["metadata"]["uid"]:
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {pod['metadata']['uid']}"
+    elif "deletionTimestamp" in pod["metadata"]:
+        why = f"pod {asked.name} is being deleted, cannot be assigned to a host"
+    elif pod["spec"].get("nodeName"):
+        why = f'pod {asked.name} is already assigned to node "{pod["spec"]["nodeName"]}"'
+    elif pod["spec"].get("schedulingGates"):
+        why = f"pod {asked.name} has non-empty .spec.schedulingGates"
+    if why:
+        raise errors.conflict("", "pods/binding", asked.name, why)
+
+
+# eviction
+
+
+async def evict(registry: Registry, asked: Asked, eviction: JsonObject) -> JsonObject:
+    """Delete a pod unless a PodDisruptionBudget forbids it just now (429)."""
+    metadata = eviction.get("metadata") or {}
+    if metadata.get("name", asked.name) != asked.name:
+        raise errors.bad_request("name in URL does not match name in Eviction object")
+    given = eviction.get("deleteOptions") or {}
+    preconditions = given.get("preconditions") or {}
+    options = DeleteOptions(
+        asked.dry_run or bool(given.get("dryRun")),
+        given.get("gracePeriodSeconds"),
+        given.get("propagationPolicy"),
+        preconditions.get("uid"),
+        preconditions.get("resourceVersion"),
+    )
+    pod = registry.get(asked).object()
+    if _counts(pod):
+        await _spend_budget(registry, asked, pod, options.dry_run)
+    await registry.delete(asked, options)
+    return dict(SUCCESS)
+
+
+def _counts(pod: JsonObject) -> bool:
+    """Whether evicting the pod disrupts anything: one that has ended, not begun or is going already does not."""
+    phase = pod.get("status", {}).get("phase")
+    return phase not in ("Succeeded", "Failed", "Pending") and "deletionTimestamp" not in pod["metadata"]
+
+
+def _ready(pod: JsonObject) -> bool:
+    conditions: Sequence[JsonObject] = pod.get("status", {}).get("conditions", ())
+    return any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+
+
+async def _spend_budget(registry: Registry, asked: Asked, pod: JsonObject, dry_run: bool) -> None:
+    labels = pod["metadata"].get("labels") or {}
+    budgets = [
+        budget
+        for budget in registry.lookup.list(BUDGETS, asked.namespace)
+        if label_selector(budget.get("spec", {}).get("selector")).matches(labels)
+    ]
+    if len(budgets) > 1:
+        message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        raise errors.ApiError(400, "BadRequest", message)
+    if not budgets:
+        return
+    budget = budgets[0]
+    row = registry.table.by_storage(BUDGETS)
+    name = budget["metadata"]["name"]
+
+    def spend(current: JsonObject) -> JsonObject:
+        return _spent(current, asked.name, pod, registry.clock.timestamp())
+
+    await registry.finish(Asked(row, asked.namespace, name, "status", dry_run), spend)
+
+
+def _spent(budget: JsonObject, pod_name: str, pod: JsonObject, now: str) -> JsonObject:
+    """The budget after one more disruption; ApiError 429 where it allows none."""
+    status = budget.setdefault("status", {})
+    name = budget["metadata"]["name"]
+    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+        why = f"The disruption budget {name} is still being processed by the server."
+        raise _refused(why, 10)
+    always = budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow"
+    healthy, desired = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
+    if not _ready(pod) and (always or (healthy >= desired and desired > 0)):
+        return budget
+    if status.get("disruptionsAllowed", 0) <= 0:
+        why = f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
+        raise _refused(why, None)
+    status["disruptionsAllowed"] -= 1
+    if status["disruptionsAllowed"] == 0:
+        status["conditions"] = [_insufficient(budget, now)]
+    status.setdefault("disruptedPods", {})[pod_name] = now
+    return budget
+
+
+def _insufficient(budget: JsonObject, now: str) -> JsonObject:
+    return {
+        "type": "DisruptionAllowed",
+        "status": "False",
+        "reason": "InsufficientPods",
+        "message": "",
+        "lastTransitionTime": now,
+        "observedGeneration": budget["status"].get("observedGeneration", 0),
+    }
+
+
+def _refused(why: str, retry_after: int | None) -> errors.ApiError:
+    details: JsonObject = {"causes": [{"reason": "DisruptionBudget", "message": why}]}
+    headers = []
+    if retry_after is not None:
+        details["retryAfterSeconds"] = retry_after
+        headers = [("Retry-After", str(retry_after))]
+    return errors.ApiError(429, "TooManyRequests", VIOLATES, details, headers)
+
+
+# scale
+
+
+def get_scale(registry: Registry, asked: Asked) -> JsonObject:
+    return scale.scale_of(asked.row, registry.get(asked).object())
+
+
+async def put_scale(registry: Registry, asked: Asked, change: Callable[[JsonObject], JsonObject]) -> JsonObject:
+    """`change` makes the wanted Scale of the current one; the object is updated as by an ordinary update."""
+    row = asked.row
+
+    def apply(current: JsonObject) -> JsonObject:
+        now = scale.scale_of(row, current)
+        return scale.apply_scale(row, current, change(now))
+
+    result = await registry.patch(replace(asked, subresource=""), apply)
+    return scale.scale_of(row, result.object())
+
+
+# token
+
+
+def token(registry: Registry, asked: Asked, request: JsonObject) -> JsonObject:
+    """TokenRequest: a token for the ServiceAccount, as well-formed as upstream's."""
+    account = registry.get(asked).object()
+    return reviews.token_request(request, account, registry.clock.now(), registry.ids)
+
+
+# logs and what needs a real node
+
+Query = Mapping[str, Sequence[str]]
+
+
+def log(registry: Registry, asked: Asked, query: Query) -> str:
+    """What the pod's board would tell of a container: the text of the annotation `sim.kube32.io/log`."""
+    pod = registry.get(asked).object()
+    _check_log_options(asked.name, query)
+    containers = [c["name"] for c in pod["spec"].get("containers", ())]
+    known = [c["name"] for key in ("initContainers", "containers", "ephemeralContainers") for c in pod["spec"].get(key, ())]
+    wanted = _first(query, "container")
+    if not wanted and len(containers) != 1:
+        default = (pod["metadata"].get("annotations") or {}).get("kubectl.kubernetes.io/default-container", "")
+        if default not in containers:
+            names = " ".join(containers)
+            message = f"a container name must be specified for pod {asked.name}, choose one of: [{names}]"
+            raise errors.bad_request(message)
+    if wanted and wanted not in known:
+        raise errors.bad_request(f"container {wanted} is not valid for pod {asked.name}")
+    if not pod["spec"].get("nodeName"):
+        return ""
+    name = wanted or containers[0]
+    _check_started(asked.name, name, pod)
+    return _cut((pod["metadata"].get("annotations") or {}).get("sim.kube32.io/log", ""), query)
+
+
+def _first(query: Query, name: str) -> str:
+    values = query.get(name) or ("",)
+    return values[0]
+
+
+def _check_log_options(name: str, query: Query) -> None:
+    failures = []
+    for option, least in (("tailLines", 0), ("limitBytes", 1), ("sinceSeconds", 1)):
+        text = _first(query, option)
+        if not text:
+            continue
+        try:
+            value = int(text)
+        except ValueError:
+            raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+        if value < least:
+            bound = "must be greater than or equal to 0" if least == 0 else "must be greater than 0"
+            failures.append(errors.invalid_value(option, value, bound))
+    if failures:
+        raise errors.invalid("", "PodLogOptions", name, failures)
+
+
+def _check_started(pod_name: str, container: str, pod: JsonObject) -> None:
+    status = pod.get("status", {})
+    statuses = [*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())]
+    state: Mapping[str, Any] = next((s.get("state", {}) for s in statuses if s.get("name") == container), {"waiting": {}})
+    if "waiting" in state:
+        reason = state["waiting"].get("reason") or "ContainerCreating"
+        raise errors.bad_request(f'container "{container}" in pod "{pod_name}" is waiting to start: {reason}')
+
+
+def _cut(text: str, query: Query) -> str:
+    if text and not text.endswith("\n"):
+        text += "\n"
+    tail = _first(query, "tailLines")
+    if tail:
+        lines = text.splitlines(keepends=True)
+        text = "".join(lines[len(lines) - min(int(tail), len(lines)) :])
+    limit = _first(query, "limitBytes")
+    return text.encode()[: int(limit)].decode(errors="ignore") if limit else text
+
+
+def refuse_connection(registry: Registry, asked: Asked) -> errors.ApiError:
+    """exec, attach, portforward and proxy: what to answer, since no containers run here."""
+    stored = registry.get(asked)
+    what = asked.subresource
+    if asked.row.kind == "Pod" and not stored.object()["spec"].get("nodeName"):
+        return errors.bad_request(f"pod {asked.name} does not have a host assigned")
+    message = f"{what} is not supported: {asked.row.kind.lower()} {asked.name} is simulated, nothing runs in it"
+    return errors.not_implemented(message)

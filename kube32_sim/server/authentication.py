@@ -1,0 +1,91 @@
+"""Who calls: static tokens in Kubernetes' CSV form, or everybody an administrator where there are none."""
+
+from __future__ import annotations
+
+import csv
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kube32_sim.api import errors
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+
+    @property
+    def anonymous(self) -> bool:
+        return self.name == "system:anonymous"
+
+
+ADMIN = User("system:admin", "", ("system:masters", "system:authenticated"))
+ANONYMOUS = User("system:anonymous", "", ("system:unauthenticated",))
+
+
+class TokenFileError(ValueError):
+    """A token file that cannot be used; the message names file and line."""
+
+
+def read_tokens(path: Path) -> dict[bytes, User]:
+    """`token,user,uid,"group1,group2"` a line, as kube-apiserver's --token-auth-file."""
+    tokens: dict[bytes, User] = {}
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TokenFileError(f"--token-file {path}: {error}") from error
+    for number, record in enumerate(csv.reader(text.splitlines(), skipinitialspace=True), 1):
+        if not record or record[0].startswith("#"):
+            continue
+        if len(record) < 3 or not record[0] or not record[1]:
+            raise TokenFileError(f"--token-file {path}, line {number}: expected token,user,uid[,\"group1,group2\"]")
+        groups = tuple(group.strip() for group in record[3].split(",") if group.strip()) if len(record) > 3 else ()
+        tokens[record[0].encode()] = User(record[1], record[2], (*groups, "system:authenticated"))
+    if not tokens:
+        raise TokenFileError(f"--token-file {path}: no tokens in it")
+    return tokens
+
+
+class Authenticator:
+    """tokens: None means that everybody is an administrator."""
+
+    def __init__(self, tokens: Mapping[bytes, User] | None = None) -> None:
+        self._tokens = tokens
+
+    def user(self, authorization: str | None) -> User:
+        """Of an Authorization header; ApiError 401 for a token that is unknown."""
+        if self._tokens is None:
+            return ADMIN
+        if not authorization:
+            return ANONYMOUS
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise errors.unauthorized()
+        given = token.strip().encode("utf-8", "surrogateescape")
+        found = None
+        for known, user in self._tokens.items():
+            if hmac.compare_digest(known, given):
+                found = user
+        if found is None:
+            raise errors.unauthorized()
+        return found
+
+
+OPEN_PATHS = ("/healthz", "/livez", "/readyz", "/version", "/version/")
+"""What anybody may read, as upstream's system:public-info-viewer."""
+
+
+def authorize(user: User, verb: str, path: str, group: str, plural: str, name: str, namespace: str, subresource: str) -> None:
+    """Anonymous callers may look at health and version only; ApiError 403 otherwise."""
+    if not user.anonymous or path.startswith(OPEN_PATHS):
+        return
+    if not plural:
+        message = f'forbidden: User "{user.name}" cannot {verb} path "{path}"'
+        raise errors.forbidden("", "", "", message)
+    resource = f"{plural}/{subresource}" if subresource else plural
+    where = f' in the namespace "{namespace}"' if namespace else " at the cluster scope"
+    message = f'User "{user.name}" cannot {verb} resource "{resource}" in API group "{group}"{where}'
+    raise errors.forbidden(group, plural, name, message)

@@ -1,0 +1,240 @@
+"""How objects leave: as themselves, as rows of a Table, or as their metadata alone; in answers, lists and watches.
+
+A `Form` turns stored objects into bytes.  Each stored revision carries its JSON, so the plain form is concatenation;
+`StoredObject.row` keeps the printed row between Tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, Protocol
+
+import orjson
+
+from kube32_sim.api import conversion, tables
+from kube32_sim.api.resources import ResourceTable, ResourceType
+from kube32_sim.clock import Clock
+from kube32_sim.registry.reading import Page
+from kube32_sim.storage.interface import JsonObject
+from kube32_sim.storage.objects import StoredObject
+
+
+@lru_cache(maxsize=4096)
+def _opening(kind: str, api_version: str) -> bytes:
+    return b'{"kind":"%b","apiVersion":"%b",' % (kind.encode(), api_version.encode())
+
+
+class Shapes:
+    """The JSON of stored objects as a row of the table shows them (two rows may show the same objects)."""
+
+    def __init__(self, table: ResourceTable) -> None:
+        self._table = table
+
+    def native(self, row: ResourceType) -> bool:
+        """Whether objects are stored in the row's own version."""
+        return self._table.by_storage(row.storage) is row
+
+    def item(self, row: ResourceType, stored: StoredObject) -> bytes:
+        """As an item of a list: built-in kinds go without apiVersion and kind there."""
+        if row.names_in_list:
+            return self.whole(row, stored)
+        if self.native(row):
+            return stored.raw
+        return orjson.dumps(conversion.to_view(row, stored.object()))
+
+    def whole(self, row: ResourceType, stored: StoredObject) -> bytes:
+        raw = stored.raw if self.native(row) else orjson.dumps(conversion.to_view(row, stored.object()))
+        return _opening(row.kind, row.api_version) + raw[1:]
+
+    def view(self, row: ResourceType, obj: JsonObject) -> JsonObject:
+        """A plain object in the row's version, with apiVersion and kind."""
+        shown = obj if self.native(row) else conversion.to_view(row, obj)
+        return {"kind": row.kind, "apiVersion": row.api_version, **shown}
+
+
+class Form(Protocol):
+    key: Any
+    """Equal for forms that encode alike."""
+    first_differs: bool
+    """Whether the first event of a stream is encoded differently."""
+
+    def one(self, row: ResourceType, stored: StoredObject) -> bytes: ...
+
+    def unstored(self, row: ResourceType, obj: JsonObject) -> bytes:
+        """An object that is not stored: the outcome of a dry run."""
+
+    def many(self, row: ResourceType, page: Page) -> bytes: ...
+
+    def event(self, row: ResourceType, kind: str, stored: StoredObject, *, first: bool) -> bytes:
+        """The object of a watch event; first: it is the first of its stream."""
+
+
+class JsonForm:
+    key = "json"
+    first_differs = False
+
+    def __init__(self, shapes: Shapes) -> None:
+        self._shapes = shapes
+
+    def one(self, row: ResourceType, stored: StoredObject) -> bytes:
+        return self._shapes.whole(row, stored)
+
+    def unstored(self, row: ResourceType, obj: JsonObject) -> bytes:
+        return orjson.dumps(self._shapes.view(row, obj))
+
+    def many(self, row: ResourceType, page: Page) -> bytes:
+        meta = tables.list_meta(str(page.revision), page.continue_token, page.remaining)
+        head = _opening(f"{row.kind}List", row.api_version) + b'"metadata":' + meta + b',"items":['
+        if self._shapes.native(row) and not row.names_in_list:
+            items: Iterable[bytes] = [stored.raw for stored in page.items]
+        else:
+            items = [self._shapes.item(row, stored) for stored in page.items]
+        return b"".join((head, b",".join(items), b"]}"))
+
+    def event(self, row: ResourceType, kind: str, stored: StoredObject, *, first: bool) -> bytes:
+        return self._shapes.whole(row, stored)
+
+
+class MetadataForm:
+    """PartialObjectMetadata; version: of meta.k8s.io, v1 or v1beta1."""
+
+    first_differs = False
+
+    def __init__(self, version: str) -> None:
+        self.key = ("metadata", version)
+        self._version = version
+
+    def one(self, row: ResourceType, stored: StoredObject) -> bytes:
+        return tables.partial_object(stored.metadata_raw(), self._version)
+
+    def unstored(self, row: ResourceType, obj: JsonObject) -> bytes:
+        return tables.partial_object(orjson.dumps(obj["metadata"]), self._version)
+
+    def many(self, row: ResourceType, page: Page) -> bytes:
+        metadatas = [stored.metadata_raw() for stored in page.items]
+        return tables.partial_list(metadatas, str(page.revision), page.continue_token, page.remaining, self._version)
+
+    def event(self, row: ResourceType, kind: str, stored: StoredObject, *, first: bool) -> bytes:
+        return tables.partial_object(stored.metadata_raw(), self._version)
+
+
+class TableForm:
+    """Rows as kubectl prints them; include: what each row carries of its object."""
+
+    first_differs = True
+
+    def __init__(self, shapes: Shapes, clock: Clock, include: tables.Include, version: str) -> None:
+        self.key = ("table", include, version)
+        self._shapes = shapes
+        self._clock = clock
+        self._include = include
+        self._version = version
+
+    def _columns(self, row: ResourceType) -> tables.Columns:
+        if row.columns is None:
+            raise ValueError(f"{row.plural} has no columns")
+        return row.columns
+
+    def _template(self, row: ResourceType, stored: StoredObject) -> tables.Template:
+        kept = stored.row
+        if kept is not None and kept[0] is row:
+            return kept[1]  # type: ignore[no-any-return]
+        obj = stored.object()
+        template = tables.row_template(
+            self._columns(row), obj if self._shapes.native(row) else conversion.to_view(row, obj)
+        )
+        stored.row = (row, template)
+        return template
+
+    def _part(self, row: ResourceType, stored: StoredObject) -> bytes:
+        if self._include == "Metadata":
+            return stored.metadata_raw()
+        return self._shapes.whole(row, stored) if self._include == "Object" else b""
+
+    def _table(self, row: ResourceType, stored: StoredObject, columns: tables.Columns | None) -> bytes:
+        return tables.table_object(
+            self._template(row, stored),
+            self._part(row, stored),
+            columns,
+            str(stored.revision),
+            self._include,
+            self._clock.now(),
+            self._version,
+        )
+
+    def one(self, row: ResourceType, stored: StoredObject) -> bytes:
+        return self._table(row, stored, self._columns(row))
+
+    def unstored(self, row: ResourceType, obj: JsonObject) -> bytes:
+        columns = self._columns(row)
+        part = orjson.dumps(obj["metadata"] if self._include == "Metadata" else self._shapes.view(row, obj))
+        template = tables.row_template(columns, obj)
+        return tables.table_object(template, part, columns, "", self._include, self._clock.now(), self._version)
+
+    def many(self, row: ResourceType, page: Page) -> bytes:
+        rows = [(self._template(row, stored), self._part(row, stored)) for stored in page.items]
+        return tables.table_list(
+            rows,
+            self._columns(row),
+            str(page.revision),
+            self._include,
+            self._clock.now(),
+            continue_=page.continue_token,
+            remaining=page.remaining,
+            version=self._version,
+        )
+
+    def event(self, row: ResourceType, kind: str, stored: StoredObject, *, first: bool) -> bytes:
+        return self._table(row, stored, self._columns(row) if first else None)
+
+
+class Frames:
+    """Watch frames of one row in one form (a `watching.Encoder`): one JSON line an event."""
+
+    def __init__(self, row: ResourceType, form: Form) -> None:
+        self.key = (row.group, row.version, row.plural, form.key)
+        self._row = row
+        self._form = form
+
+    def encode(self, kind: str, stored: StoredObject) -> bytes:
+        return frame(kind, self._form.event(self._row, kind, stored, first=False))
+
+    def first(self, kind: str, stored: StoredObject) -> bytes:
+        return frame(kind, self._form.event(self._row, kind, stored, first=True))
+
+    def begin(self, anything: bool) -> None:
+        """The stream's past has been sent; anything: there was something in it."""
+
+    def join(self, frames: Sequence[bytes]) -> bytes:
+        """One HTTP chunk, shared by every stream of the group."""
+        return chunk(b"".join(frames))
+
+
+class FirstFrames(Frames):
+    """Frames of a form whose first event of a stream is special (a Table's carries the columns): one stream's own."""
+
+    def __init__(self, row: ResourceType, form: Form) -> None:
+        super().__init__(row, form)
+        self.key = (*self.key, id(self))
+        self._begun = False
+
+    def encode(self, kind: str, stored: StoredObject) -> bytes:
+        first, self._begun = not self._begun, True
+        return frame(kind, self._form.event(self._row, kind, stored, first=first))
+
+    def begin(self, anything: bool) -> None:
+        self._begun = anything
+
+
+def frames_of(row: ResourceType, form: Form) -> Frames:
+    return FirstFrames(row, form) if form.first_differs else Frames(row, form)
+
+
+def frame(kind: str, obj: bytes) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (kind.encode(), obj)
+
+
+def chunk(data: bytes) -> bytes:
+    """Data as a chunk of HTTP/1.1's chunked transfer coding."""
+    return b"%x\r\n%b\r\n" % (len(data), data)

@@ -1,0 +1,394 @@
+"""One request: who asks, what for, in which form the answer goes, and every failure as a Status.
+
+The way of a request is written here once: path -> user -> row and verb -> options and body -> registry -> form.
+What the verbs mean is the registry's business; streams are `streaming`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import zlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import yaml
+from aiohttp import web
+from multidict import CIMultiDict
+
+from kube32_sim.api import bodies, errors, media, options, paths
+from kube32_sim.api.errors import ApiError
+from kube32_sim.api.media import Accepted
+from kube32_sim.api.paths import Query, RequestInfo
+from kube32_sim.api.resources import ResourceType, Subresource
+from kube32_sim.registry.registry import Asked, Registry, Result
+from kube32_sim.registry.reading import list_page, select
+from kube32_sim.registry import subresources
+from kube32_sim.server import virtual
+from kube32_sim.server.authentication import Authenticator, User, authorize
+from kube32_sim.server.documents import Documents
+from kube32_sim.server.forms import Form, JsonForm, MetadataForm, Shapes, TableForm
+from kube32_sim.server.streaming import DEFAULT_TIMEOUT, Stream, Streams, WatchOptions, expired_event
+from kube32_sim.storage.interface import Compacted, JsonObject
+from kube32_sim.storage.watching import Hub
+
+log = logging.getLogger(__name__)
+
+GZIP_FROM = 128 << 10
+"""Answers of at least this size are compressed for clients that accept it (as upstream)."""
+MAX_BODY = 3 << 20
+JSON_HEADERS = (("Content-Type", media.JSON), ("Cache-Control", "no-cache, private"))
+
+
+def answer(
+    body: bytes, status: int = 200, content_type: str = media.JSON, warnings: Sequence[str] = (), extra: Any = ()
+) -> web.Response:
+    headers: CIMultiDict[str] = CIMultiDict(extra)
+    headers["Content-Type"] = content_type
+    headers["Cache-Control"] = "no-cache, private"
+    for text in warnings:
+        headers.add("Warning", f"299 - {quoted(text)}")
+    return web.Response(body=body, status=status, headers=headers)
+
+
+def quoted(text: str) -> str:
+    """A quoted-string of RFC 7230; control characters cannot be said in a header."""
+    clean = "".join(c for c in text if c.isprintable())
+    return '"' + clean.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def to_yaml(body: bytes) -> bytes:
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return yaml.dump(orjson.loads(body), Dumper=dumper, allow_unicode=True, encoding="utf-8")  # type: ignore[no-any-return]
+
+
+class Call:
+    """One request about a resource, with what has been found out about it."""
+
+    __slots__ = ("accepted", "info", "query", "request", "row", "subresource", "user")
+
+    def __init__(
+        self, request: web.BaseRequest, info: RequestInfo, query: Query, user: User, target: paths.Target
+    ) -> None:
+        self.request = request
+        self.info = info
+        self.query = query
+        self.user = user
+        self.row, self.subresource = target
+        self.accepted = media.PLAIN
+
+    def asked(self, dry_run: bool = False) -> Asked:
+        info = self.info
+        return Asked(self.row, info.namespace, info.name, info.subresource, dry_run, self.user.name)
+
+
+class Handler:
+    def __init__(
+        self, registry: Registry, hub: Hub, authenticator: Authenticator, documents: Documents, *, ready: Callable[[], bool]
+    ) -> None:
+        self._registry = registry
+        self._hub = hub
+        self._authenticator = authenticator
+        self._documents = documents
+        self._ready = ready
+        self._shapes = Shapes(registry.table)
+        self._json = JsonForm(self._shapes)
+        self.streams = Streams()
+        self._verbs: dict[str, Callable[[Call], Awaitable[web.StreamResponse]]] = {
+            "get": self._get,
+            "list": self._list,
+            "watch": self._watch,
+            "create": self._create,
+            "update": self._update,
+            "patch": self._patch,
+            "delete": self._delete,
+            "deletecollection": self._delete_collection,
+        }
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        accept = request.headers.get("Accept", "")
+        try:
+            response = await self._answer(request, accept)
+        except ApiError as error:
+            return self._failure(error, accept)
+        except web.HTTPRequestEntityTooLarge:
+            return self._failure(errors.too_large("Request entity too large: limit is 3145728"), accept)
+        except (ConnectionError, asyncio.CancelledError):
+            raise
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            message = "the simulator failed on this request; its log says where"
+            return self._failure(ApiError(503, "ServiceUnavailable", message), accept)
+        if type(response) is web.Response:
+            self._compress(request, response)
+        return response
+
+    def _failure(self, error: ApiError, accept: str) -> web.Response:
+        route = error.code in (404, 405, 406) and error.details == {}
+        form = media.error_form(accept, route=route)
+        body = orjson.dumps(error.status())
+        return answer(to_yaml(body) if form.yaml else body, error.code, form.content_type, (), error.headers)
+
+    @staticmethod
+    def _compress(request: web.BaseRequest, response: web.Response) -> None:
+        body = response.body
+        if not isinstance(body, bytes) or len(body) < GZIP_FROM:
+            return
+        if "gzip" in request.headers.get("Accept-Encoding", ""):
+            compressor = zlib.compressobj(1, zlib.DEFLATED, 31)
+            response.body = compressor.compress(body) + compressor.flush()
+            response.headers["Content-Encoding"] = "gzip"
+            response.headers["Vary"] = "Accept-Encoding"
+
+    async def _answer(self, request: web.BaseRequest, accept: str) -> web.StreamResponse:
+        target = request.path_qs if not request.rel_url.raw_path else request.rel_url.raw_path_qs
+        path, _, raw_query = target.partition("?")
+        query = paths.parse_query(raw_query)
+        info = paths.parse(request.method, path, query)
+        user = self._authenticator.user(request.headers.get("Authorization"))
+        authorize(user, info.verb, info.path, info.group, info.plural, info.name, info.namespace, info.subresource)
+        if info.kind != "resource":
+            return self._document(request, info, accept)
+        if request.method == "HEAD":
+            return answer(b"", 405)
+        if paths.not_found_is_plain(self._registry.table, info):
+            return plain_not_found()
+        call = Call(request, info, query, user, paths.resolve(self._registry.table, info))
+        if call.subresource is not None:
+            return await self._subresource(call, accept)
+        collection = info.verb in ("list", "watch")
+        call.accepted = media.negotiate(accept, watch=info.verb == "watch", collection=collection)
+        response = await self._verbs[info.verb](call)
+        if call.row.deprecation and not response.prepared:
+            response.headers.add("Warning", f"299 - {quoted(call.row.deprecation)}")
+        return response
+
+    # what is not about resources
+
+    def _document(self, request: web.BaseRequest, info: RequestInfo, accept: str) -> web.Response:
+        if info.kind == "other" or (info.kind == "discovery" and paths.not_found_is_plain(self._registry.table, info)):
+            return plain_not_found()
+        if request.method not in ("GET", "HEAD"):
+            raise errors.method_not_allowed()
+        found = self._documents.find(info, accept, self._ready())
+        if found is None:
+            return plain_not_found()
+        etag = (("ETag", found.etag),) if found.etag else ()
+        if found.etag and request.headers.get("If-None-Match") == found.etag:
+            return web.Response(status=304, headers=CIMultiDict(etag))
+        return answer(found.body, found.status, found.content_type, (), etag)
+
+    # forms
+
+    def _form(self, call: Call, *, is_list: bool) -> Form:
+        accepted = call.accepted
+        if accepted.form == "object":
+            return self._json
+        if accepted.form == "table":
+            from kube32_sim.api.tables import parse_include
+
+            include = parse_include((call.query.get("includeObject") or ("",))[0])
+            return TableForm(self._shapes, self._registry.clock, include, accepted.version)
+        media.check_form(accepted, call.row, is_list=is_list)
+        return MetadataForm(accepted.version)
+
+    def _encoded(self, accepted: Accepted, body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
+        return answer(to_yaml(body) if accepted.yaml else body, status, accepted.content_type, warnings)
+
+    def _result(self, call: Call, result: Result) -> web.Response:
+        form = self._form(call, is_list=False)
+        status = 201 if result.created else 200
+        if result.stored is not None:
+            body = form.one(call.row, result.stored)
+        else:
+            body = form.unstored(call.row, result.object())
+        return self._encoded(call.accepted, body, status, list(dict.fromkeys(result.warnings)))
+
+    def _plain(self, call: Call, obj: JsonObject, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
+        return self._encoded(call.accepted, orjson.dumps(obj), status, warnings)
+
+    # reading
+
+    def _refuse_future(self, version: int | None) -> None:
+        if version is not None and version > self._registry.store.revision:
+            raise errors.timeout_rv_too_large(version, self._registry.store.revision)
+
+    async def _get(self, call: Call) -> web.StreamResponse:
+        self._refuse_future(options.get_options(call.query))
+        form = self._form(call, is_list=False)
+        stored = self._registry.get(call.asked())
+        body = form.one(call.row, stored)
+        if call.accepted is media.PLAIN:
+            return web.Response(body=body, headers=CIMultiDict(JSON_HEADERS))
+        return self._encoded(call.accepted, body)
+
+    async def _list(self, call: Call) -> web.StreamResponse:
+        wanted = options.list_options(call.query, call.row)
+        form = self._form(call, is_list=True)
+        version = wanted.resource_version
+        self._refuse_future(version)
+        exact = wanted.match == "Exact" or (version and wanted.limit and not wanted.match)
+        self._registry.bring_up_to_date(call.row)
+        page = list_page(
+            self._registry.store,
+            call.row,
+            select(call.row, call.info.namespace, wanted.labels, wanted.fields),
+            revision=version if exact else None,
+            limit=0 if version == 0 and not wanted.continue_ else wanted.limit,
+            continue_token=wanted.continue_,
+        )
+        body = form.many(call.row, page)
+        return self._encoded(call.accepted, body)
+
+    async def _watch(self, call: Call) -> web.StreamResponse:
+        name = call.info.name
+        wanted = options.list_options(call.query, call.row, watch=True, name=name)
+        form = self._form(call, is_list=False)
+        self._registry.bring_up_to_date(call.row)
+        version, initial = wanted.resource_version, wanted.send_initial_events
+        self._refuse_future(version)
+        if initial is not None:
+            since, present = (None, True) if initial else (version or None, False)
+        else:
+            since, present = (version or None), True
+        timeout = wanted.timeout_seconds if wanted.timeout_seconds else DEFAULT_TIMEOUT
+        watching = WatchOptions(since, present, bool(initial and wanted.allow_bookmarks), wanted.allow_bookmarks, timeout)
+        selection = select(call.row, call.info.namespace, wanted.labels, wanted.fields)
+        stream = Stream(call.request, self._registry, self._hub, call.row, selection, form, watching)
+        response = web.StreamResponse(headers=CIMultiDict(JSON_HEADERS))
+        response.enable_chunked_encoding()
+        try:
+            await stream.run(response, self.streams)
+        except Compacted as error:
+            return answer(expired_event(error))
+        return response
+
+    # writing
+
+    async def _body(self, call: Call, validation: str, row: ResourceType | None = None) -> tuple[JsonObject, list[str]]:
+        data = await read_body(call.request)
+        kind = media.body_media(call.request.headers.get("Content-Type", ""), protobuf=not call.row.names_in_list)
+        return bodies.decode_body(data, kind, row or call.row, validation)
+
+    async def _create(self, call: Call) -> web.StreamResponse:
+        wanted = options.create_options(call.query)
+        obj, warnings = await self._body(call, wanted.field_validation)
+        if not call.row.stored:
+            reviewed = virtual.review(self._registry, call.row, obj, call.user)
+            return self._plain(call, reviewed, 201, warnings)
+        result = await self._registry.create(call.asked(wanted.dry_run), self._shapes.stored(call.row, obj))
+        return self._result(call, replace(result, warnings=[*warnings, *result.warnings]))
+
+    async def _update(self, call: Call) -> web.StreamResponse:
+        wanted = options.update_options(call.query)
+        obj, warnings = await self._body(call, wanted.field_validation)
+        result = await self._registry.update(call.asked(wanted.dry_run), self._shapes.stored(call.row, obj))
+        return self._result(call, replace(result, warnings=[*warnings, *result.warnings]))
+
+    async def _patch(self, call: Call) -> web.StreamResponse:
+        patcher = await self._patcher(call, call.row)
+        wanted = options.patch_options(call.query)
+        warnings: list[str] = []
+
+        def change(current: JsonObject) -> JsonObject:
+            shown = self._shapes.view(call.row, current)
+            obj, found = patcher.apply(shown, wanted.field_validation)
+            warnings.extend(found)
+            return self._shapes.stored(call.row, obj)
+
+        result = await self._registry.patch(call.asked(wanted.dry_run), change)
+        return self._result(call, replace(result, warnings=[*warnings, *result.warnings]))
+
+    async def _patcher(self, call: Call, row: ResourceType) -> bodies.Patcher:
+        data = await read_body(call.request)
+        return bodies.patcher(data, call.request.headers.get("Content-Type", ""), row)
+
+    async def _delete_options(self, call: Call) -> options.DeleteOptions:
+        data = await read_body(call.request)
+        if not data:
+            return options.delete_options(call.query)
+        kind = media.body_media(call.request.headers.get("Content-Type", ""))
+        return options.delete_options(call.query, bodies.decode_plain(data, kind))
+
+    async def _delete(self, call: Call) -> web.StreamResponse:
+        wanted = await self._delete_options(call)
+        result = await self._registry.delete(call.asked(), wanted)
+        row = call.row
+        if not result.removed or row.strategy.returns_deleted:
+            return self._result(call, result)
+        details: JsonObject = {"name": call.info.name}
+        if row.group:
+            details["group"] = row.group
+        details |= {"kind": row.plural, "uid": result.object()["metadata"].get("uid", "")}
+        status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+        call.accepted = media.Accepted(yaml=call.accepted.yaml, content_type=call.accepted.content_type)
+        return self._plain(call, status)
+
+    async def _delete_collection(self, call: Call) -> web.StreamResponse:
+        selected = options.list_options(call.query, call.row)
+        wanted = await self._delete_options(call)
+        form = self._form(call, is_list=True)
+        selection = select(call.row, call.info.namespace, selected.labels, selected.fields)
+        page = list_page(
+            self._registry.store, call.row, selection, limit=selected.limit, continue_token=selected.continue_
+        )
+        await self._registry.delete_collection(call.asked(), page.items, wanted)
+        page = replace(page, revision=self._registry.store.revision)
+        return self._encoded(call.accepted, form.many(call.row, page))
+
+    # subresources
+
+    async def _subresource(self, call: Call, accept: str) -> web.StreamResponse:
+        name, verb = call.info.subresource, call.info.verb
+        if name == "log":
+            text = subresources.log(self._registry, call.asked(), call.query)
+            return answer(text.encode(), 200 if text else 204, "text/plain; charset=utf-8")
+        if name in ("exec", "attach", "portforward", "proxy"):
+            raise subresources.refuse_connection(self._registry, call.asked())
+        call.accepted = media.negotiate(accept)
+        if name == "scale":
+            return await self._scale(call)
+        if verb == "create" and call.subresource is not None:
+            return await self._post_subresource(call, call.subresource)
+        return await self._verbs[verb](call)
+
+    async def _post_subresource(self, call: Call, sub: Subresource) -> web.StreamResponse:
+        wanted = options.create_options(call.query)
+        row = bodies.expected(sub.group, sub.version or call.row.version, sub.kind)
+        body, warnings = await self._body(call, wanted.field_validation, row)
+        obj = await subresources.create(self._registry, call.asked(wanted.dry_run), body)
+        return self._plain(call, obj, 201, warnings)
+
+    async def _scale(self, call: Call) -> web.StreamResponse:
+        sub = call.subresource
+        if sub is None:
+            raise errors.path_not_found()
+        expected = bodies.expected(sub.group, sub.version, sub.kind)
+        if call.info.verb == "get":
+            obj = subresources.get_scale(self._registry, call.asked())
+        elif call.info.verb == "update":
+            wanted = options.update_options(call.query)
+            body, _ = await self._body(call, wanted.field_validation, expected)
+            obj = await subresources.put_scale(self._registry, call.asked(wanted.dry_run), lambda _: body)
+        else:
+            patcher = await self._patcher(call, expected)
+            wanted = options.patch_options(call.query)
+            obj = await subresources.put_scale(
+                self._registry,
+                call.asked(wanted.dry_run),
+                lambda current: patcher.apply(current, wanted.field_validation)[0],
+            )
+        return self._plain(call, obj)
+
+
+async def read_body(request: web.BaseRequest) -> bytes:
+    try:
+        return await request.read()
+    except (ValueError, zlib.error, web.RequestPayloadError) as error:
+        raise errors.bad_request(f"the request body cannot be read: {error}") from error
+
+
+def plain_not_found() -> web.Response:
+    return web.Response(status=404, text=paths.PLAIN_NOT_FOUND)

@@ -1,0 +1,187 @@
+"""Watches over HTTP: one stream from its first event to its end.
+
+The stream registers with the hub, sends what is past (the present state, or events since a revision), then goes live:
+from there on the hub's joined chunks go straight to the transport, without a task or a queue in between.  Who does not
+read is cut off when too much waits for him, so that nobody else pays for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import orjson
+from aiohttp import web
+
+from kube32_sim.api import errors
+from kube32_sim.api.resources import ResourceType
+from kube32_sim.registry.registry import Registry
+from kube32_sim.server.forms import Form, chunk, frame, frames_of
+from kube32_sim.storage.interface import Compacted
+from kube32_sim.storage.objects import StoredObject
+from kube32_sim.storage.watching import Hub, Member, Selection
+
+BATCH_BYTES = 256 << 10
+"""Past events are sent in pieces of about this size, waiting for the reader in between."""
+BUFFER_LIMIT = 32 << 20
+"""A reader who leaves more than this unread is cut off."""
+BOOKMARK_SECONDS = 60.0
+DEFAULT_TIMEOUT = 3600.0
+INITIAL_END = "k8s.io/initial-events-end"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """since: replay events after this revision; None: start with the present state as ADDED events (or, with
+    `initial` False, just from now on).  timeout: seconds."""
+
+    since: int | None
+    initial: bool
+    initial_end: bool
+    bookmarks: bool
+    timeout: float
+
+
+class Streams:
+    """All open watches of a server: closing it ends them."""
+
+    def __init__(self) -> None:
+        self._open: set[Stream] = set()
+
+    def add(self, stream: Stream) -> None:
+        self._open.add(stream)
+
+    def discard(self, stream: Stream) -> None:
+        self._open.discard(stream)
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def close(self) -> None:
+        for stream in tuple(self._open):
+            stream.end()
+
+
+class Stream:
+    def __init__(
+        self,
+        request: web.BaseRequest,
+        registry: Registry,
+        hub: Hub,
+        row: ResourceType,
+        selection: Selection,
+        form: Form,
+        options: WatchOptions,
+    ) -> None:
+        self._request = request
+        self._store = registry.store
+        self._hub = hub
+        self._row = row
+        self._selection = selection
+        self._frames = frames_of(row, form)
+        self._options = options
+        self._loop = asyncio.get_running_loop()
+        self._done: asyncio.Future[None] = self._loop.create_future()
+        self._member: Member | None = None
+        self._timers: list[asyncio.TimerHandle] = []
+
+    async def run(self, response: web.StreamResponse, streams: Streams) -> None:
+        """Send the stream to its end.  The response is not prepared yet."""
+        self._member = self._hub.join(
+            self._row.storage, self._selection, self._frames, self._deliver, self._cut, limit=50_000
+        )
+        streams.add(self)
+        try:
+            past = self._past()
+            await response.prepare(self._request)
+            await self._catch_up(response, past)
+            await self._done
+            await response.write_eof()
+        finally:
+            streams.discard(self)
+            self._member.stop()
+            for timer in self._timers:
+                timer.cancel()
+
+    def end(self) -> None:
+        if not self._done.done():
+            self._done.set_result(None)
+
+    # the past
+
+    def _past(self) -> list[tuple[str, StoredObject]]:
+        """What to send before going live, from one instant (raises Compacted before anything was sent)."""
+        since = self._options.since
+        if since is None:
+            present = self._present() if self._options.initial else ()
+            return [("ADDED", stored) for stored in present if self._selection.matches(stored)]
+        events = self._store.events_since(self._row.storage, since)
+        seen = (self._selection.transition(event) for event in events)
+        return [step for step in seen if step is not None]
+
+    def _present(self) -> list[StoredObject]:
+        if self._selection.exact is not None:
+            return list(self._store.by_field(self._row.storage, *self._selection.exact))
+        return list(self._store.list(self._row.storage, self._selection.namespace))
+
+    async def _catch_up(self, response: web.StreamResponse, past: list[tuple[str, StoredObject]]) -> None:
+        self._frames.begin(bool(past))
+        waiting, size, first = [], 0, True
+        for kind, stored in past:
+            data = self._frames.first(kind, stored) if first else self._frames.encode(kind, stored)
+            first = False
+            waiting.append(data)
+            size += len(data)
+            if size >= BATCH_BYTES:
+                await response.write(b"".join(waiting))
+                waiting, size = [], 0
+        if self._options.initial_end:
+            waiting.append(self._bookmark({INITIAL_END: "true"}))
+        if waiting:
+            await response.write(b"".join(waiting))
+        self._timers.append(self._loop.call_later(self._options.timeout, self._time_out))
+        if self._options.bookmarks:
+            self._timers.append(self._loop.call_later(BOOKMARK_SECONDS, self._send_bookmark))
+        if self._member is not None:
+            self._member.go_live()
+
+    # live
+
+    def _deliver(self, data: bytes) -> None:
+        transport = self._request.transport
+        if transport is None or transport.is_closing():
+            self.end()
+            return
+        transport.write(data)
+        if transport.get_write_buffer_size() > BUFFER_LIMIT:  # type: ignore[attr-defined]
+            self._cut()
+
+    def _cut(self) -> None:
+        """Cut off a reader that has fallen behind: it will list and watch anew."""
+        transport = self._request.transport
+        if transport is not None:
+            transport.abort()  # type: ignore[attr-defined]
+        self.end()
+
+    def _bookmark(self, annotations: dict[str, str]) -> bytes:
+        metadata: dict[str, object] = {"resourceVersion": str(self._store.revision)}
+        if annotations:
+            metadata["annotations"] = annotations
+        obj: dict[str, object] = {"kind": self._row.kind, "apiVersion": self._row.api_version, "metadata": metadata}
+        obj.update(self._row.strategy.bookmark())
+        return frame("BOOKMARK", orjson.dumps(obj))
+
+    def _send_bookmark(self) -> None:
+        self._deliver(chunk(self._bookmark({})))
+        self._timers[-1] = self._loop.call_later(BOOKMARK_SECONDS, self._send_bookmark)
+
+    def _time_out(self) -> None:
+        if self._options.bookmarks:
+            self._deliver(chunk(self._bookmark({})))
+        self.end()
+
+
+def expired_event(error: Compacted) -> bytes:
+    """What a watch from before the kept history is told, in its stream."""
+    status = errors.expired(f"too old resource version: {error.requested} ({error.oldest})").status()
+    return frame("ERROR", orjson.dumps(status))

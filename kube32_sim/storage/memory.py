@@ -1,0 +1,341 @@
+"""The store in memory: ordered objects per type, indexes, one log of events.
+
+`MemoryStore` is also the read side of durable stores: they add where bytes go, not how they are found.
+Everything here but the coroutines' signature is synchronous: nothing runs between reading and appending.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from sortedcontainers import SortedDict
+
+from kube32_sim.api.resources import ResourceTable, ResourceType
+from kube32_sim.clock import Clock
+from kube32_sim.storage.interface import (
+    Change,
+    Compacted,
+    EventType,
+    JsonObject,
+    KeyExists,
+    KeyMissing,
+    Remove,
+    Storage,
+    Updater,
+)
+from kube32_sim.storage.objects import Decoded, Event, StoredObject
+
+log = logging.getLogger(__name__)
+
+Listener = Callable[[Event], None]
+
+
+def _at_path(obj: JsonObject, parts: tuple[str, ...]) -> str:
+    value: Any = obj
+    for part in parts:
+        if not isinstance(value, dict):
+            return ""
+        value = value.get(part)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+class Bucket:
+    """The objects of one type: in key order, by indexed field, and their part of the log."""
+
+    def __init__(self, storage: Storage, row: ResourceType) -> None:
+        self.storage = storage
+        self.row = row
+        self.parts = tuple(tuple(path.split(".")) for path in row.fields)
+        self.objects: SortedDict = SortedDict()
+        self.indexes: dict[tuple[str, str], dict[str, StoredObject]] = {}
+        self.events: deque[Event] = deque()
+        self.oldest = 0
+
+    def values(self, obj: JsonObject) -> tuple[str, ...]:
+        special = self.row.strategy.fields(obj) if self.row.fields else None
+        if special is not None:
+            return tuple(special.get(path, "") for path in self.row.fields)
+        return tuple(_at_path(obj, parts) for parts in self.parts)
+
+    def put(self, stored: StoredObject, previous: StoredObject | None) -> None:
+        self.objects[stored.key] = stored
+        for field in self.row.indexed:
+            value = stored.value(field)
+            if previous is not None and previous.value(field) != value:
+                self._unindex(previous, field)
+            self.indexes.setdefault((field, value), {})[stored.key] = stored
+
+    def drop(self, stored: StoredObject) -> None:
+        del self.objects[stored.key]
+        for field in self.row.indexed:
+            self._unindex(stored, field)
+
+    def _unindex(self, stored: StoredObject, field: str) -> None:
+        entries = self.indexes[field, stored.value(field)]
+        del entries[stored.key]
+        if not entries:
+            del self.indexes[field, stored.value(field)]
+
+    def keys(self, namespace: str, after: str | None = None) -> Iterator[str]:
+        if not namespace:
+            return iter(self.objects.irange(after, None, (False, True)))  # type: ignore[no-any-return]
+        low = f"{namespace}/" if after is None else after
+        return iter(self.objects.irange(low, f"{namespace}0", (False, False)))  # type: ignore[no-any-return]  # "0" follows "/"
+
+
+class MemoryStore:
+    """See `interface.Store`.
+
+    history_events, history_bytes, history_seconds bound the log: beyond any of them the oldest events are forgotten,
+    and a watch that wants to start before them is told `Compacted`.
+    """
+
+    def __init__(
+        self,
+        table: ResourceTable,
+        clock: Clock,
+        *,
+        history_events: int = 50_000,
+        history_bytes: int = 64 << 20,
+        history_seconds: float = 600.0,
+    ) -> None:
+        self.revision = 1
+        self._table = table
+        self._clock = clock
+        self._limits = (history_events, history_bytes, history_seconds)
+        self._buckets: dict[Storage, Bucket] = {}
+        self._log: deque[tuple[Bucket, Event]] = deque()
+        self._log_bytes = 0
+        self._uids: dict[str, StoredObject] = {}
+        self._owned: dict[str, dict[tuple[Storage, str], StoredObject]] = {}
+        self._listeners: dict[Storage | None, list[Listener]] = {None: []}
+        self._decoded = Decoded()
+
+    # reading
+
+    def bucket(self, storage: Storage) -> Bucket:
+        found = self._buckets.get(storage)
+        if found is None:
+            found = self._buckets[storage] = Bucket(storage, self._table.by_storage(storage))
+        return found
+
+    def storages(self) -> Sequence[Storage]:
+        """Types of which something is or was stored."""
+        return tuple(self._buckets)
+
+    def get(self, storage: Storage, key: str) -> StoredObject | None:
+        return self.bucket(storage).objects.get(key)  # type: ignore[no-any-return]
+
+    def count(self, storage: Storage) -> int:
+        return len(self.bucket(storage).objects)
+
+    def list(self, storage: Storage, namespace: str = "") -> Sequence[StoredObject]:
+        bucket = self.bucket(storage)
+        if not namespace:
+            return list(bucket.objects.values())
+        objects = bucket.objects
+        return [objects[key] for key in bucket.keys(namespace)]
+
+    def by_field(self, storage: Storage, field: str, value: str) -> Sequence[StoredObject]:
+        """In key order; the field must be one of the row's `indexed`."""
+        entries = self.bucket(storage).indexes.get((field, value), {})
+        return [entries[key] for key in sorted(entries)]
+
+    def by_owner(self, uid: str) -> Sequence[StoredObject]:
+        return list(self._owned.get(uid, {}).values())
+
+    def by_uid(self, uid: str) -> StoredObject | None:
+        return self._uids.get(uid)
+
+    def oldest(self, storage: Storage) -> int:
+        """A watch of the type may start after this revision, or any later one."""
+        return self.bucket(storage).oldest
+
+    def page(
+        self, storage: Storage, namespace: str, revision: int, after: str | None = None
+    ) -> Iterator[StoredObject]:
+        """Objects as of a revision in key order, from beyond the key `after`; raises Compacted."""
+        bucket = self.bucket(storage)
+        past = self._undone(bucket, revision)
+        if not past:
+            return (bucket.objects[key] for key in bucket.keys(namespace, after))
+        prefix = f"{namespace}/" if namespace else ""
+        wanted = [k for k, old in past.items() if old is not None and k.startswith(prefix) and (after is None or k > after)]
+        keys = sorted({key for key in bucket.keys(namespace, after) if key not in past}.union(wanted))
+        return (past.get(key) or bucket.objects[key] for key in keys)
+
+    def snapshot(self, storage: Storage, namespace: str, revision: int) -> Sequence[StoredObject]:
+        return list(self.page(storage, namespace, revision))
+
+    def _undone(self, bucket: Bucket, revision: int) -> dict[str, StoredObject | None]:
+        """What the keys changed since a revision held then."""
+        if revision >= self.revision:
+            return {}
+        if revision < bucket.oldest:
+            raise Compacted(revision, bucket.oldest)
+        past: dict[str, StoredObject | None] = {}
+        for event in reversed(bucket.events):
+            if event.revision <= revision:
+                break
+            past[event.stored.key] = event.previous
+        return past
+
+    def events_since(self, storage: Storage, revision: int) -> Sequence[Event]:
+        bucket = self.bucket(storage)
+        if revision < bucket.oldest:
+            raise Compacted(revision, bucket.oldest)
+        found = []
+        for event in reversed(bucket.events):
+            if event.revision <= revision:
+                break
+            found.append(event)
+        found.reverse()
+        return found
+
+    # writing
+
+    async def create(self, storage: Storage, key: str, obj: JsonObject) -> Change:
+        bucket = self.bucket(storage)
+        if key in bucket.objects:
+            raise KeyExists(key)
+        stored = self._new(bucket, key, obj)
+        bucket.put(stored, None)
+        self._remember(stored, None)
+        self._append(bucket, "ADDED", stored, None)
+        return Change(stored, None, True)
+
+    async def update(self, storage: Storage, key: str, change: Updater) -> Change:
+        bucket = self.bucket(storage)
+        current: StoredObject | None = bucket.objects.get(key)
+        if current is None:
+            raise KeyMissing(key)
+        result = change(current)
+        if isinstance(result, Remove):
+            return self._remove(bucket, current, self._new(bucket, key, result.final))
+        if result is None:
+            return Change(current, current, False)
+        result["metadata"]["resourceVersion"] = str(current.revision)
+        if result == current.object():
+            return Change(current, current, False)
+        stored = self._new(bucket, key, result)
+        bucket.put(stored, current)
+        self._remember(stored, current)
+        self._append(bucket, "MODIFIED", stored, current)
+        return Change(stored, current, True)
+
+    async def delete(self, storage: Storage, key: str, check: Callable[[Any], None]) -> Change:
+        bucket = self.bucket(storage)
+        current: StoredObject | None = bucket.objects.get(key)
+        if current is None:
+            raise KeyMissing(key)
+        check(current)
+        self.revision += 1
+        return self._remove(bucket, current, current.at_revision(self.revision))
+
+    def _new(self, bucket: Bucket, key: str, obj: JsonObject) -> StoredObject:
+        values = bucket.values(obj)
+        stored = StoredObject(bucket.storage, key, obj, self.revision + 1, bucket.row.fields, values, self._decoded)
+        self.revision += 1
+        return stored
+
+    def _remove(self, bucket: Bucket, current: StoredObject, final: StoredObject) -> Change:
+        bucket.drop(current)
+        self._forget(current)
+        self._append(bucket, "DELETED", final, current)
+        return Change(final, current, True)
+
+    def _remember(self, stored: StoredObject, previous: StoredObject | None) -> None:
+        if previous is not None and previous.owners != stored.owners:
+            self._disown(previous)
+        self._uids[stored.uid] = stored
+        for uid in stored.owners:
+            self._owned.setdefault(uid, {})[stored.storage, stored.key] = stored
+
+    def _forget(self, stored: StoredObject) -> None:
+        self._uids.pop(stored.uid, None)
+        self._disown(stored)
+
+    def _disown(self, stored: StoredObject) -> None:
+        for uid in set(stored.owners):
+            owned = self._owned[uid]
+            del owned[stored.storage, stored.key]
+            if not owned:
+                del self._owned[uid]
+
+    def _append(self, bucket: Bucket, kind: EventType, stored: StoredObject, previous: StoredObject | None) -> None:
+        event = Event(kind, stored, previous, self._clock.now())
+        bucket.events.append(event)
+        self._log.append((bucket, event))
+        self._log_bytes += len(previous.raw) if previous is not None else 0
+        self._trim(event.time)
+        for listener in (*self._listeners.get(bucket.storage, ()), *self._listeners[None]):
+            try:
+                listener(event)
+            except Exception:
+                log.exception("a listener failed on %s %s %s", kind, bucket.storage[1], stored.key)
+
+    # history
+
+    def subscribe(self, listener: Listener, storages: Iterable[Storage] | None = None) -> Callable[[], None]:
+        places: list[Storage | None] = [None] if storages is None else list(storages)
+        for place in places:
+            self._listeners.setdefault(place, []).append(listener)
+
+        def stop() -> None:
+            for place in places:
+                self._listeners[place].remove(listener)
+
+        return stop
+
+    def _trim(self, now: float) -> None:
+        events, size, seconds = self._limits
+        while self._log and (
+            len(self._log) > events or self._log_bytes > size or self._log[0][1].time < now - seconds
+        ):
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        bucket, event = self._log.popleft()
+        bucket.events.popleft()
+        bucket.oldest = event.revision
+        if event.previous is not None:
+            self._log_bytes -= len(event.previous.raw)
+
+    def compact(self, revision: int) -> None:
+        """Forget events up to and with a revision."""
+        while self._log and self._log[0][1].revision <= revision:
+            self._drop_oldest()
+        for bucket in self._buckets.values():
+            bucket.oldest = max(bucket.oldest, min(revision, self.revision))
+
+    def check(self) -> None:
+        """Assert that indexes, uids, owners and log agree with the objects (for tests)."""
+        for storage, bucket in self._buckets.items():
+            for key, stored in bucket.objects.items():
+                assert stored.key == key and stored.storage == storage
+                assert self._uids[stored.uid] is stored
+                assert stored.object()["metadata"]["resourceVersion"] == str(stored.revision)
+                for field in bucket.row.indexed:
+                    assert bucket.indexes[field, stored.value(field)][key] is stored
+                for uid in stored.owners:
+                    assert self._owned[uid][storage, key] is stored
+            indexed = sum(len(entries) for entries in bucket.indexes.values())
+            assert indexed == len(bucket.objects) * len(bucket.row.indexed)
+            revisions = [event.revision for event in bucket.events]
+            assert revisions == sorted(set(revisions))
+            assert all(revision > bucket.oldest for revision in revisions)
+        assert len(self._uids) == sum(len(bucket.objects) for bucket in self._buckets.values())
+        assert [event.revision for _, event in self._log] == sorted(event.revision for _, event in self._log)
+        assert self._log_bytes == sum(len(e.previous.raw) for _, e in self._log if e.previous is not None)
+
+
+def first(objects: Iterator[StoredObject], count: int) -> list[StoredObject]:
+    return list(islice(objects, count))

@@ -1,0 +1,162 @@
+"""Stored objects and events: immutable, each carrying its encoded bytes, made once and shared by every reader.
+
+`raw` is the object's JSON without apiVersion and kind, `metadata` first and `resourceVersion` first in that:
+
+    {"metadata":{"resourceVersion":"42","name":"web",…},"spec":…}
+
+so a new revision of unchanged content (a DELETED event) and the metadata alone (PartialObjectMetadata) are slices.
+Decoded objects are kept only for the most recently used (`Decoded`): a dict takes several times the room of its bytes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from sys import intern
+from typing import Any
+
+import orjson
+
+from kube32_sim.storage.interface import EventType, JsonObject, Storage
+
+_HEAD = b'{"metadata":{"resourceVersion":"%d",'
+_META_START = len(b'{"metadata":')
+
+
+class Decoded:
+    """Bounds how many stored objects keep their decoded form: the oldest decoded one forgets it first."""
+
+    def __init__(self, limit: int = 1024) -> None:
+        self._limit = limit
+        self._kept: deque[StoredObject] = deque()
+
+    def keep(self, stored: StoredObject, obj: JsonObject) -> None:
+        stored.decoded = obj
+        self._kept.append(stored)
+        if len(self._kept) > self._limit:
+            self._kept.popleft().decoded = None
+
+
+class StoredObject:
+    """One revision of one object (see `interface.Stored`).
+
+    values: the selectable fields' values, in the order of `paths`.  row: room for a printed row's template, filled by
+    whoever prints Tables.
+    """
+
+    __slots__ = (
+        "_cache",
+        "_meta_end",
+        "decoded",
+        "deleting",
+        "key",
+        "labels",
+        "name",
+        "namespace",
+        "owners",
+        "paths",
+        "raw",
+        "revision",
+        "row",
+        "storage",
+        "uid",
+        "values",
+    )
+
+    def __init__(
+        self,
+        storage: Storage,
+        key: str,
+        obj: JsonObject,
+        revision: int,
+        paths: tuple[str, ...],
+        values: tuple[str, ...],
+        cache: Decoded,
+    ) -> None:
+        metadata = obj["metadata"]
+        metadata.pop("resourceVersion", None)
+        meta = orjson.dumps(metadata)
+        rest = orjson.dumps({name: value for name, value in obj.items() if name != "metadata"})
+        head = _HEAD % revision
+        self._meta_end = len(head) + len(meta) - 1
+        self.raw = b"".join((head, meta[1:], b"," if len(rest) > 2 else b"", rest[1:]))
+        metadata["resourceVersion"] = str(revision)
+        self.storage = storage
+        self.key = key
+        self.namespace: str = intern(metadata.get("namespace", ""))
+        self.name: str = metadata["name"]
+        self.uid: str = metadata.get("uid", "")
+        self.revision = revision
+        self.labels: dict[str, str] = metadata.get("labels") or {}
+        self.paths = paths
+        self.values = values
+        self.owners = tuple(owner["uid"] for owner in metadata.get("ownerReferences", ()))
+        self.deleting = "deletionTimestamp" in metadata
+        self.row: Any = None
+        self._cache = cache
+        self.decoded: JsonObject | None = None
+        cache.keep(self, obj)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        fields = dict(zip(self.paths, self.values, strict=True))
+        fields["metadata.name"] = self.name
+        fields["metadata.namespace"] = self.namespace
+        return fields
+
+    def value(self, path: str) -> str:
+        return self.values[self.paths.index(path)]
+
+    def object(self) -> JsonObject:
+        obj = self.decoded
+        if obj is None:
+            obj = orjson.loads(self.raw)
+            self._cache.keep(self, obj)
+        return obj
+
+    def copy(self) -> JsonObject:
+        obj: JsonObject = orjson.loads(self.raw)
+        return obj
+
+    def metadata_raw(self) -> bytes:
+        return self.raw[_META_START : self._meta_end]
+
+    def at_revision(self, revision: int) -> StoredObject:
+        """The same content under a later revision, as the event that tells of its end shows it."""
+        other = object.__new__(StoredObject)
+        for slot in ("storage", "key", "namespace", "name", "uid", "labels", "paths", "values", "owners", "deleting"):
+            setattr(other, slot, getattr(self, slot))
+        head, old_head = _HEAD % revision, len(_HEAD % self.revision)
+        other.raw = head + self.raw[old_head:]
+        other._meta_end = self._meta_end + len(head) - old_head
+        other.revision = revision
+        other.row = None
+        other.decoded = None
+        other._cache = self._cache
+        return other
+
+
+class Event:
+    """One entry of the log.
+
+    stored: the new state; for DELETED the last state, under the event's own revision.  previous: the state before, or
+    None.  frames: encoded forms, each made once and shared by all watchers that want it.
+    """
+
+    __slots__ = ("_gone", "frames", "previous", "revision", "stored", "time", "type")
+
+    def __init__(self, kind: EventType, stored: StoredObject, previous: StoredObject | None, time: float) -> None:
+        self.type: EventType = kind
+        self.stored = stored
+        self.previous = previous
+        self.revision = stored.revision
+        self.time = time
+        self.frames: dict[Any, Any] = {}
+        self._gone: StoredObject | None = None
+
+    def gone(self) -> StoredObject:
+        """What a watcher is shown whose selection the object has left: its state before, at this revision."""
+        if self.type == "DELETED" or self.previous is None:
+            return self.stored
+        if self._gone is None:
+            self._gone = self.previous.at_revision(self.revision)
+        return self._gone
