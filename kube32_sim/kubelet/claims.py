@@ -1,0 +1,160 @@
+"""What pods take of a board: their requests, the free rest, and the capability firewall at admission.
+
+Everything here is arithmetic on pod objects and a profile.  The scheduler looks at counts only; what it does not see
+(single pins, hardware capabilities, pods bound by hand) is refused here, in the words of a kubelet's admission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kube32_sim.api import quantity
+from kube32_sim.kubelet.boards import COUNTED, HARDWARE, KIB, Profile
+
+JsonObject = dict[str, Any]
+Amounts = dict[str, int]
+
+DEFAULT_MEMORY = 16 * KIB
+"""Of a pod in which no container says how much memory it wants."""
+IGNORED = ("cpu", "ephemeral-storage", "pods")
+"""Never a reason to refuse a pod: a board has no more to say about them than the scheduler."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Why a pod may not run on a board: status.reason and status.message, as a kubelet words them."""
+
+    reason: str
+    message: str
+
+
+def pod_requests(pod: JsonObject) -> Amounts:
+    """What a pod asks for: per resource the larger of its containers together and its largest init container."""
+    spec = pod.get("spec") or {}
+    total: Amounts = {}
+    for container in spec.get("containers") or ():
+        for name, amount in _container_requests(container).items():
+            total[name] = total.get(name, 0) + amount
+    for container in spec.get("initContainers") or ():
+        for name, amount in _container_requests(container).items():
+            total[name] = max(total.get(name, 0), amount)
+    total.setdefault("memory", DEFAULT_MEMORY)
+    return total
+
+
+def _container_requests(container: JsonObject) -> Amounts:
+    resources = container.get("resources") or {}
+    wanted = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    return {name: _amount(name, text) for name, text in wanted.items()}
+
+
+def _amount(name: str, text: Any) -> int:
+    """Whole units, memory in whole KiB; what cannot be read counts 0."""
+    try:
+        value = quantity.value(str(text))
+    except quantity.QuantityError:
+        return 0
+    return -(-value // KIB) * KIB if name == "memory" else value
+
+
+def named_unit(resource: str) -> tuple[str, str] | None:
+    """The counted resource that a named one is a unit of, and which: `esp32.io/gpio-5` is ("esp32.io/gpio", "5")."""
+    for counted in COUNTED:
+        if resource.startswith(f"{counted}-"):
+            return counted, resource[len(counted) + 1 :]
+    return None
+
+
+def usage(requests: Iterable[Amounts]) -> Amounts:
+    """What several pods take together, as counts.
+
+    A named bus takes one from the count of its kind beside what the pod asks for without naming it; named pins are
+    among the number of pins that the pod asks for, where it gives a number.
+    """
+    used: Amounts = {}
+    for wanted in requests:
+        for name, amount in _counts(wanted).items():
+            used[name] = used.get(name, 0) + amount
+    return used
+
+
+def _counts(wanted: Amounts) -> Amounts:
+    counts: Amounts = {}
+    pins = 0
+    for name, amount in wanted.items():
+        unit = named_unit(name)
+        if name.startswith(HARDWARE) or (unit and amount <= 0):
+            continue
+        if unit is None:
+            counts[name] = counts.get(name, 0) + amount
+        elif unit[0] == "esp32.io/gpio":
+            pins += 1
+        else:
+            counts[unit[0]] = counts.get(unit[0], 0) + 1
+    if pins:
+        counts["esp32.io/gpio"] = max(counts.get("esp32.io/gpio", 0), pins)
+    return counts
+
+
+def free(profile: Profile, requests: Iterable[Amounts]) -> Amounts:
+    """What is left for more pods: status.allocatable as a board measures it, never below 0."""
+    used = usage(requests)
+    rest = profile.allocatable()
+    for name in rest:
+        if name not in IGNORED and name in used:
+            rest[name] = max(0, rest[name] - used[name])
+    return rest
+
+
+def admit(pod: JsonObject, profile: Profile, running: Iterable[Amounts]) -> Rejection | None:
+    """Whether the board takes a pod on beside those that run on it; None is yes.
+
+    Checked in order of the resources' names: capabilities the board lacks, named units that it does not have or that
+    another pod holds, and counts and memory that are used up.
+    """
+    wanted = pod_requests(pod)
+    others = list(running)
+    for name in sorted(wanted):
+        if wanted[name] <= 0 or name in IGNORED:
+            continue
+        if name.startswith(HARDWARE):
+            refused = _shortage(name, wanted[name], 0, profile.capacity().get(name, 0))
+        elif (unit := named_unit(name)) is not None:
+            has = int(_has_unit(profile, *unit))
+            refused = _shortage(name, wanted[name], sum(1 for other in others if other.get(name, 0) > 0), has)
+        else:
+            refused = None
+        if refused is not None:
+            return refused
+    return _counts_fit(_counts(wanted), profile.allocatable(), usage(others))
+
+
+def _counts_fit(wanted: Amounts, allocatable: Mapping[str, int], used: Amounts) -> Rejection | None:
+    for name in sorted(wanted):
+        if wanted[name] > 0 and name not in IGNORED and not name.startswith(HARDWARE):
+            refused = _shortage(name, wanted[name], used.get(name, 0), allocatable.get(name, 0))
+            if refused is not None:
+                return refused
+    return None
+
+
+def _shortage(name: str, requested: int, used: int, capacity: int) -> Rejection | None:
+    if requested + used <= capacity:
+        return None
+    numbers = f"requested: {requested}, used: {used}, capacity: {capacity}"
+    message = f"Pod was rejected: Node didn't have enough resource: {name}, {numbers}"
+    return Rejection(f"OutOf{name}", message)
+
+
+def _has_unit(profile: Profile, counted: str, unit: str) -> bool:
+    """Units are pins by number, or counted from 0 (UARTs from 1: UART0 is the console), a word before it or not."""
+    digits = unit[len(unit.rstrip("0123456789")) :]
+    if not digits or len(digits) > 4:
+        return False
+    number = int(digits)
+    if counted == "esp32.io/gpio":
+        return unit == digits and number in profile.pins
+    first = 1 if counted == "esp32.io/uart" else 0
+    return first <= number < first + profile.capacity()[counted]
