@@ -1,0 +1,257 @@
+"""Services and what leads traffic to pods: Endpoints, EndpointSlice, Ingress, IngressClass, NetworkPolicy, and the
+address types of networking.k8s.io.
+
+Addresses and node ports are given out by `kube32_sim.api.allocation`, after validation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kube32_sim.api.errors import FieldError
+from kube32_sim.api.strategies.base import Context, Strategy
+from kube32_sim.api.strategies.spec import SpecStrategy
+from kube32_sim.api.validation import services_net as net
+from kube32_sim.api.validation.names import dns1123_label
+from kube32_sim.api.validation.services_service import (
+    is_externally_accessible,
+    validate_service,
+    validate_service_update,
+)
+from kube32_sim.api.validation.workloads_common import immutable
+
+JsonObject = dict[str, Any]
+
+
+class Service(SpecStrategy):
+    create_on_update = True
+    returns_deleted = True
+
+    def reset_status(self, obj: JsonObject) -> None:
+        obj["status"] = {"loadBalancer": {}}
+
+    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
+        affinity = spec.setdefault("sessionAffinity", "None")
+        if affinity == "None":
+            spec.pop("sessionAffinityConfig", None)
+        elif affinity == "ClientIP":
+            config = spec.setdefault("sessionAffinityConfig", {})
+            config.setdefault("clientIP", {}).setdefault("timeoutSeconds", 10800)
+        kind = spec.setdefault("type", "ClusterIP")
+        for port in spec.get("ports") or ():
+            port.setdefault("protocol", "TCP")
+            if not port.get("targetPort"):
+                port["targetPort"] = port.get("port", 0)
+        if is_externally_accessible(spec):
+            spec.setdefault("externalTrafficPolicy", "Cluster")
+        if kind in ("ClusterIP", "NodePort", "LoadBalancer"):
+            spec.setdefault("internalTrafficPolicy", "Cluster")
+        if kind == "LoadBalancer":
+            spec.setdefault("allocateLoadBalancerNodePorts", True)
+        for entry in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
+            if entry.get("ip"):
+                entry.setdefault("ipMode", "VIP")
+
+    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        super().prepare_create(obj, context)
+        spec = obj["spec"]
+        if spec.get("clusterIP") and not spec.get("clusterIPs"):
+            spec["clusterIPs"] = [spec["clusterIP"]]
+
+    def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        super().prepare_update(obj, old, context)
+        spec, before = obj["spec"], old["spec"]
+        _drop_what_the_type_lacks(spec, before)
+        _keep_allocated(spec, before)
+        _agree_on_addresses(spec, before)
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        return dns1123_label(name, prefix=prefix)
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return validate_service(obj)
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return validate_service_update(obj, old) + validate_service(obj)
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        return net.service_warnings(obj, old)
+
+
+_HAS_ADDRESS = ("ClusterIP", "NodePort", "LoadBalancer")
+_HAS_NODE_PORTS = ("NodePort", "LoadBalancer")
+
+
+def _health_checked(spec: JsonObject) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+def _node_ports(spec: JsonObject) -> list[Any]:
+    return [port.get("nodePort") for port in spec.get("ports") or ()]
+
+
+def _drop_what_the_type_lacks(spec: JsonObject, before: JsonObject) -> None:
+    """Another type does without some fields: those that the client only handed back go silently."""
+    kind, last = spec.get("type"), before.get("type")
+    if last in _HAS_ADDRESS and kind == "ExternalName":
+        for fields in (("clusterIP", "clusterIPs"), ("ipFamilies",), ("ipFamilyPolicy",)):
+            if all(spec.get(field) == before.get(field) for field in fields):
+                for field in fields:
+                    spec.pop(field, None)
+    if last in _HAS_NODE_PORTS and kind not in _HAS_NODE_PORTS and _node_ports(spec) == _node_ports(before):
+        for port in spec.get("ports") or ():
+            port.pop("nodePort", None)
+    if _health_checked(before) and not _health_checked(spec):
+        _drop_same("healthCheckNodePort", spec, before)
+    if is_externally_accessible(before) and not is_externally_accessible(spec):
+        _drop_same("externalTrafficPolicy", spec, before)
+    if last == "ExternalName" and kind != "ExternalName":
+        _drop_same("externalName", spec, before)
+    if last == "LoadBalancer" and kind != "LoadBalancer":
+        _drop_same("loadBalancerClass", spec, before)
+        _drop_same("allocateLoadBalancerNodePorts", spec, before)
+
+
+def _drop_same(field: str, spec: JsonObject, before: JsonObject) -> None:
+    if spec.get(field) == before.get(field):
+        spec.pop(field, None)
+
+
+def _keep_allocated(spec: JsonObject, before: JsonObject) -> None:
+    """What was given out stays where the client leaves it out: a PUT need not know addresses and node ports."""
+    kind, last = spec.get("type"), before.get("type")
+    if kind in _HAS_ADDRESS and last in _HAS_ADDRESS:
+        if not spec.get("clusterIP") and before.get("clusterIP"):
+            spec["clusterIP"] = before["clusterIP"]
+        if not spec.get("clusterIPs") and spec.get("clusterIP") == before.get("clusterIP") and before.get("clusterIPs"):
+            spec["clusterIPs"] = list(before["clusterIPs"])
+    if kind in _HAS_NODE_PORTS and last in _HAS_NODE_PORTS:
+        _keep_node_ports(spec.get("ports") or [], before.get("ports") or [])
+    if _health_checked(spec) and _health_checked(before) and not spec.get("healthCheckNodePort"):
+        spec["healthCheckNodePort"] = before.get("healthCheckNodePort", 0)
+
+
+def _keep_node_ports(ports: list[JsonObject], before: list[JsonObject]) -> None:
+    given = {(port.get("protocol"), port.get("port")): port.get("nodePort", 0) for port in before}
+    used = {port["nodePort"] for port in ports if port.get("nodePort")}
+    for port in ports:
+        number = given.get((port.get("protocol"), port.get("port")), 0)
+        if not port.get("nodePort") and number and number not in used:
+            port["nodePort"] = number
+
+
+def _agree_on_addresses(spec: JsonObject, before: JsonObject) -> None:
+    """A client that changes `clusterIP` alone means the first of `clusterIPs` too."""
+    first, last = spec.get("clusterIP", ""), before.get("clusterIP", "")
+    unchanged = (spec.get("clusterIPs") or []) == (before.get("clusterIPs") or [])
+    if first != last and unchanged:
+        if first:
+            spec["clusterIPs"] = [first]
+        else:
+            spec.pop("clusterIPs", None)
+    elif first and not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [first]
+
+
+class Endpoints(Strategy):
+    create_on_update = True
+
+    def default(self, obj: JsonObject) -> None:
+        for subset in obj.get("subsets") or ():
+            for port in subset.get("ports") or ():
+                port.setdefault("protocol", "TCP")
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return net.validate_endpoints(obj)
+
+
+class EndpointSlice(Strategy):
+    def default(self, obj: JsonObject) -> None:
+        for port in obj.get("ports") or ():
+            port.setdefault("name", "")
+            port.setdefault("protocol", "TCP")
+        for endpoint in obj.get("endpoints") or ():
+            endpoint.setdefault("conditions", {})
+
+    def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        """Labels count as content here: consumers act on them."""
+        super().prepare_update(obj, old, context)
+        metadata, before = obj["metadata"], old["metadata"]
+        if metadata.get("generation") == before.get("generation"):
+            labels_changed = (metadata.get("labels") or {}) != (before.get("labels") or {})
+            metadata["generation"] = before.get("generation", 0) + labels_changed
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return net.validate_endpoint_slice(obj)
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return self.validate(obj, context) + immutable(obj.get("addressType"), old.get("addressType"), "addressType")
+
+
+class Ingress(SpecStrategy):
+    def reset_status(self, obj: JsonObject) -> None:
+        obj["status"] = {"loadBalancer": {}}
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return net.validate_ingress(obj, context.subresource == "")
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        return net.ingress_warnings(obj) if old is None else []
+
+
+class IngressClass(SpecStrategy):
+    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
+        if "parameters" in spec:
+            spec["parameters"].setdefault("scope", "Cluster")
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return net.validate_ingress_class(obj["spec"])
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        controller = obj["spec"].get("controller", "")
+        return self.validate(obj, context) + immutable(controller, old["spec"].get("controller", ""), "spec.controller")
+
+
+class NetworkPolicy(SpecStrategy):
+    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
+        for field in ("ingress", "egress"):
+            for rule in spec.get(field) or ():
+                for port in rule.get("ports") or ():
+                    port.setdefault("protocol", "TCP")
+        if not spec.get("policyTypes"):
+            spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return net.validate_network_policy(obj["spec"])
+
+
+class IPAddress(SpecStrategy):
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return net.validate_ip_address(obj)
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        reference = obj["spec"].get("parentRef")
+        return self.validate(obj, context) + immutable(reference, old["spec"].get("parentRef"), "spec.parentRef")
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        return net.address_name(name)
+
+
+class ServiceCIDR(SpecStrategy):
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return net.validate_service_cidr(obj["spec"])
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return immutable(obj["spec"].get("cidrs"), old["spec"].get("cidrs"), "spec.cidrs")
+
+
+STRATEGIES: dict[tuple[str, str], Strategy] = {
+    ("", "Service"): Service(),
+    ("", "Endpoints"): Endpoints(),
+    ("discovery.k8s.io", "EndpointSlice"): EndpointSlice(),
+    ("networking.k8s.io", "Ingress"): Ingress(),
+    ("networking.k8s.io", "IngressClass"): IngressClass(),
+    ("networking.k8s.io", "NetworkPolicy"): NetworkPolicy(),
+    ("networking.k8s.io", "IPAddress"): IPAddress(),
+    ("networking.k8s.io", "ServiceCIDR"): ServiceCIDR(),
+}
