@@ -36,6 +36,11 @@ def parse_time(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
+async def turn() -> None:
+    """Let everything else that is ready run once; the caller stays busy."""
+    await asyncio.sleep(0)
+
+
 class Gauge:
     """Counts tasks that have something to do; `at_rest` waits until none has."""
 

@@ -21,6 +21,7 @@ class Create:
 
     succeeded, refused: events that tell how it went; `{name}` in the message stands for the name the object got,
     `{error}` for the message of the refusal.
+    subresource, name: to create a subresource (`binding`) of the object of that name.
     """
 
     resource: Resource
@@ -28,6 +29,8 @@ class Create:
     obj: JsonObject
     succeeded: Emit | None = None
     refused: Emit | None = None
+    subresource: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

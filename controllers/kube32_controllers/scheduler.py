@@ -1,0 +1,202 @@
+"""The scheduler: binds pods inside their create request, and tries again those that fitted nowhere.
+
+`Scheduler` is both halves over one picture of the cluster (`scheduler_cache`): the registry asks `bind_on_create`, and
+as a loop it retries the unbound pods, in the order of their creation.  Filters are in `scheduler_filters`, the choice
+in `scheduler_ranking`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from kube32_controllers.scheduler_cache import PodRecord, SchedulerCache, scheduled_condition, waits_for_node
+from kube32_controllers.scheduler_filters import pod_request
+from kube32_controllers.scheduler_ranking import Decision, Rankings
+from kube32_sim.client import NODES, PODS, Resource
+from kube32_sim.clock import rfc3339
+from kube32_sim.runtime.actions import Action, Create, Emit, Patch, Plan, Update, View
+
+JsonObject = dict[str, Any]
+
+COMPONENT = "default-scheduler"
+EAGER_TRIES, PATIENT_PERIOD = 30, 10.0
+"""A hopeless pod is tried every interval so many times, then at this period (kube-scheduler's longest back-off)."""
+TRIES_A_SECOND = 100
+"""Hopeless pods tried again a second, at most, while nothing changes: more of them wait longer."""
+STRIDE = 64
+"""Pods looked at before others get their turn."""
+
+
+class Store(Protocol):
+    def list(self, storage: tuple[str, str], namespace: str = "") -> Sequence[Any]: ...
+
+
+def about(pod: JsonObject) -> JsonObject:
+    """The reference by which events name a pod."""
+    metadata = pod["metadata"]
+    fields = ("namespace", "name", "uid", "resourceVersion")
+    return {"kind": "Pod", "apiVersion": "v1", **{key: metadata[key] for key in fields if key in metadata}}
+
+
+def scheduled_event(pod: JsonObject, node: str) -> Emit:
+    metadata = pod["metadata"]
+    message = f"Successfully assigned {metadata.get('namespace', '')}/{metadata['name']} to {node}"
+    return Emit(about(pod), "Normal", "Scheduled", message, COMPONENT)
+
+
+def failed_event(pod: JsonObject, message: str) -> Emit:
+    return Emit(about(pod), "Warning", "FailedScheduling", message, COMPONENT)
+
+
+def creation_events(pod: JsonObject) -> list[Emit]:
+    """What `bind_on_create` did to a pod that is stored now (a generated name may have changed since)."""
+    condition = scheduled_condition(pod)
+    if condition.get("status") == "True" and pod["spec"].get("nodeName"):
+        return [scheduled_event(pod, pod["spec"]["nodeName"])]
+    if condition.get("status") == "False" and condition.get("reason") == "Unschedulable":
+        return [failed_event(pod, condition.get("message", ""))]
+    return []
+
+
+def with_condition(status: JsonObject, condition: JsonObject) -> JsonObject:
+    """A copy of a pod's status with its PodScheduled condition replaced, in place or at the end.
+
+    lastTransitionTime is the old one's where the condition's status stays the same.
+    """
+    conditions = list(status.get("conditions") or ())
+    for place, old in enumerate(conditions):
+        if old.get("type") == condition["type"]:
+            if old.get("status") == condition["status"] and "lastTransitionTime" in old:
+                condition = {**condition, "lastTransitionTime": old["lastTransitionTime"]}
+            conditions[place] = condition
+            break
+    else:
+        conditions.append(condition)
+    return {**status, "conditions": conditions}
+
+
+def scheduled(now: str) -> JsonObject:
+    return {"type": "PodScheduled", "status": "True", "lastTransitionTime": now}
+
+
+def unschedulable(message: str, now: str) -> JsonObject:
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": message,
+        "lastTransitionTime": now,
+    }
+
+
+def bind_actions(pod: JsonObject, node: str) -> tuple[Action, ...]:
+    """Bind a stored pod.  What an eviction left in status.reason and message goes first; DisruptionTarget stays."""
+    metadata, status = pod["metadata"], pod.get("status") or {}
+    namespace, name = metadata["namespace"], metadata["name"]
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"namespace": namespace, "name": name, "uid": metadata["uid"]},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+    }
+    bind = Create(PODS, namespace, binding, succeeded=scheduled_event(pod, node), subresource="binding", name=name)
+    if status.get("reason") or status.get("message"):
+        return Patch(PODS, namespace, name, {"status": {"reason": None, "message": None}}, "status"), bind
+    return (bind,)
+
+
+def refuse_actions(pod: JsonObject, message: str, now: str) -> tuple[Action, ...]:
+    """Tell that a stored pod fits nowhere; the condition is written only where it says something new."""
+    event = failed_event(pod, message)
+    old = scheduled_condition(pod)
+    if (old.get("status"), old.get("reason"), old.get("message")) == ("False", "Unschedulable", message):
+        return (event,)
+    status = with_condition(pod.get("status") or {}, unschedulable(message, now))
+    return Update(PODS, pod["metadata"]["namespace"], {**pod, "status": status}, "status"), event
+
+
+def retry_period(tries: int, waiting: int, interval: float) -> float:
+    """Seconds until a pod that fits nowhere is tried again though nothing has changed."""
+    period = interval if tries < EAGER_TRIES else max(interval, PATIENT_PERIOD)
+    return max(period, waiting / TRIES_A_SECOND)
+
+
+class Scheduler:
+    """interval: of the retry loop (seconds); the runner is started with the same."""
+
+    name = "scheduler"
+    watches: tuple[Resource, ...] = (PODS, NODES)
+
+    def __init__(self, interval: float = 1.0) -> None:
+        self.cache = SchedulerCache()
+        self._rankings = Rankings(self.cache)
+        self._interval = interval
+        self._tries: dict[str, int] = {}
+        self._swept = -1
+
+    def load(self, store: Store) -> None:
+        """Read what is stored; the caller subscribes `cache.observe` to Nodes and Pods in the same breath."""
+        self.cache.load(store.list(("", "nodes")), store.list(("", "pods")))
+
+    # inside the create request
+
+    def assign(self, pod: JsonObject) -> Decision:
+        """Where a pod goes now.  Binds nothing."""
+        return self._rankings.decide(pod_request(pod["spec"]))
+
+    def bind_on_create(self, pod: JsonObject, now: str) -> list[Emit]:
+        """Place a pod that is about to be stored (changed in place); answers the events to record once it is.
+
+        Between this and the store's append nothing else may run: the picture learns of the binding from the append.
+        """
+        if not waits_for_node(pod):
+            return []
+        decision = self.assign(pod)
+        if decision.node is None:
+            condition = unschedulable(decision.message, now)
+        else:
+            condition = scheduled(now)
+            pod["spec"]["nodeName"] = decision.node
+        pod["status"] = with_condition(pod.get("status") or {}, condition)
+        return creation_events(pod)
+
+    # the retry loop
+
+    def keys(self, resource: Resource, obj: JsonObject, view: View) -> Iterable[str]:
+        return ()
+
+    def sweep(self, view: View, now: float) -> Iterator[str | None]:
+        """The unbound pods about which there is something new, in the order of their creation.
+
+        Computed as the pass goes on, so that each sees the bindings before it; None wherever others may run.
+        """
+        waiting = sorted(self.cache.waiting.values(), key=lambda pod: pod.order)
+        self._tries = {pod.uid: self._tries[pod.uid] for pod in waiting if pod.uid in self._tries}
+        still, self._swept = self.cache.position == self._swept, self.cache.position
+        for place, pod in enumerate(waiting, 1):
+            if place % STRIDE == 0:
+                yield None
+            if self.cache.waiting.get(pod.key) is pod and self._is_news(pod, still):
+                yield pod.key
+
+    def _is_news(self, pod: PodRecord, still: bool) -> bool:
+        if pod.uid not in self._tries:
+            return True
+        if still and self.cache.position == self._swept:
+            return False
+        decision = self._rankings.decide(pod.request)
+        return decision.node is not None or decision.message != pod.message
+
+    def plan(self, key: str, view: View, now: float) -> Plan:
+        record = self.cache.waiting.get(key)
+        namespace, _, name = key.partition("/")
+        pod = view.get(PODS, namespace, name)
+        if record is None or pod is None or pod["metadata"].get("uid", "") != record.uid:
+            return Plan()
+        decision = self._rankings.decide(record.request)
+        if decision.node is not None:
+            return Plan(bind_actions(pod, decision.node))
+        tries = self._tries[record.uid] = self._tries.get(record.uid, 0) + 1
+        again = now + retry_period(tries, len(self.cache.waiting), self._interval)
+        return Plan(refuse_actions(pod, decision.message, rfc3339(now)), again)

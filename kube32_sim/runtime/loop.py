@@ -1,0 +1,228 @@
+"""The one runner of all control loops: observes, asks the loop what to do, does it, and comes back when it is due.
+
+A loop is pure (`actions.Loop`); everything that can go wrong around it is handled here: conflicts, objects that went
+meanwhile, refusals, and the loop's own exceptions, none of which stops it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heapify, heappop, heappush
+from math import ceil, floor
+from typing import Any, Protocol
+
+from kube32_sim.api.errors import ApiError
+from kube32_sim.client import Client, Resource
+from kube32_sim.clock import Clock, turn
+from kube32_sim.runtime.actions import Loop, View
+from kube32_sim.runtime.apply import Recorder, apply
+from kube32_sim.runtime.view import Event, storage_of
+
+log = logging.getLogger(__name__)
+
+STRIDE = 16
+"""Keys reconciled before others get their turn."""
+FIRST_DELAY, LONGEST_DELAY = 0.01, 60.0
+"""Back-off of a key that failed: doubled from the first to the longest (seconds)."""
+ROUNDING = 1e-5
+"""Part of an interval by which times that mean the same may differ."""
+
+
+class Source(View, Protocol):
+    """The view a runner hands to its loop, and where it hears of changes (`view.StoreView`)."""
+
+    def stored(self, resource: Resource) -> Iterable[Any]: ...
+    def subscribe(self, resources: Iterable[Resource], listener: Callable[[Event], None]) -> Callable[[], None]: ...
+
+
+class SweepingLoop(Loop, Protocol):
+    """A loop that knows by itself which keys need a look, instead of being told by `keys`.
+
+    Changes of the types it watches only bring a pass about.
+    """
+
+    def sweep(self, view: View, now: float) -> Iterator[str | None]:
+        """Keys to look at in this pass, in order; None where others may run.  Read step by step as the pass goes."""
+
+
+class Agenda:
+    """When which key is due.  A key has one due time; setting it again replaces it."""
+
+    def __init__(self) -> None:
+        self._when: dict[str, float] = {}
+        self._heap: list[tuple[float, str]] = []
+
+    def set(self, key: str, when: float) -> None:
+        self._when[key] = when
+        heappush(self._heap, (when, key))
+        if len(self._heap) > 2 * len(self._when) + 64:
+            self._heap = [(when, key) for key, when in self._when.items()]
+            heapify(self._heap)
+
+    def drop(self, key: str) -> None:
+        self._when.pop(key, None)
+
+    def first(self) -> float | None:
+        heap = self._heap
+        while heap and self._when.get(heap[0][1]) != heap[0][0]:
+            heappop(heap)
+        return heap[0][0] if heap else None
+
+    def take(self, now: float) -> Iterator[str]:
+        """Keys due by now, the longest due first; each is taken off."""
+        while (when := self.first()) is not None and when <= now:
+            key = heappop(self._heap)[1]
+            del self._when[key]
+            yield key
+
+
+class Runner:
+    """Runs one loop.  interval: seconds between passes, counted from the first; None: as soon as something changes."""
+
+    def __init__(
+        self, loop: Loop, view: Source, client: Client, recorder: Recorder, clock: Clock, interval: float | None
+    ) -> None:
+        self._loop = loop
+        self._view = view
+        self._client = client
+        self._recorder = recorder
+        self._clock = clock
+        self._interval = interval
+        self._sweep: Callable[[View, float], Iterator[str | None]] | None = getattr(loop, "sweep", None)
+        self._resources = {storage_of(resource): resource for resource in loop.watches}
+        self._changed: dict[tuple[Any, str], tuple[Any, Any]] = {}
+        self._dirty_since: float | None = None
+        self._agenda = Agenda()
+        self._failures: dict[str, int] = {}
+        self._signal = clock.signal()
+        self._start = clock.now()
+        self._passed = -1
+        self._task: asyncio.Task[None] | None = None
+        self._unsubscribe: Callable[[], None] = lambda: None
+
+    def start(self) -> None:
+        """Begin: the first pass, over everything there is, comes at once."""
+        self._unsubscribe = self._view.subscribe(self._loop.watches, self._observe)
+        if self._sweep is None:
+            for storage, resource in self._resources.items():
+                for stored in self._view.stored(resource):
+                    self._changed[storage, stored.key] = (None, stored)
+        self._start = self._dirty_since = self._clock.now()
+        self._task = self._clock.spawn(self._run(), f"loop {self._loop.name}")
+
+    async def stop(self) -> None:
+        self._unsubscribe()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    # hearing
+
+    def _observe(self, event: Event) -> None:
+        """Remember a change, cheaply, inside the write that made it; of several changes the first and last state."""
+        if self._sweep is None:
+            stored = event.stored
+            key = (stored.storage, stored.key)
+            earlier = self._changed.get(key)
+            self._changed[key] = (event.previous if earlier is None else earlier[0], stored)
+        if self._dirty_since is None:
+            self._dirty_since = self._clock.now()
+            self._signal.set()
+
+    def _dirty_keys(self) -> dict[str, None]:
+        """What the changes since the last pass concern: before and after, since an object may have moved away."""
+        changed, self._changed = self._changed, {}
+        keys: dict[str, None] = {}
+        for (storage, key), states in changed.items():
+            for stored in states:
+                if stored is None:
+                    continue
+                try:
+                    keys.update(dict.fromkeys(self._loop.keys(self._resources[storage], stored.object(), self._view)))
+                except Exception:
+                    log.exception("%s: cannot tell what a change of %s %s concerns", self._loop.name, storage[1], key)
+        return keys
+
+    # waiting
+
+    async def _run(self) -> None:
+        while True:
+            await self._until_due()
+            await self._pass()
+
+    async def _until_due(self) -> None:
+        while (when := self._next_pass()) is None or when > self._clock.now():
+            cancel = self._clock.call_at(when, self._signal.set) if when is not None else None
+            try:
+                await self._signal.wait()
+            finally:
+                if cancel is not None:
+                    cancel()
+
+    def _next_pass(self) -> float | None:
+        """When the next pass is: None while nothing has changed and nothing is due."""
+        wanted = [when for when in (self._dirty_since, self._agenda.first()) if when is not None]
+        if not wanted:
+            return None
+        if self._interval is None:
+            return min(wanted)
+        now = self._clock.now()
+        if now < self._start + (self._passed - 1) * self._interval:  # the clock was set back
+            self._start, self._passed = now, -1
+        place = ceil((min(wanted) - self._start) / self._interval - ROUNDING)
+        return self._start + max(place, self._passed + 1) * self._interval
+
+    # working
+
+    async def _pass(self) -> None:
+        now = self._clock.now()
+        if self._interval is not None:
+            self._passed = floor((now - self._start) / self._interval + ROUNDING)
+        self._dirty_since = None
+        if self._sweep is not None:
+            await self._swept(self._sweep(self._view, now))
+        done = 0
+        for keys in (self._dirty_keys(), self._agenda.take(now)):
+            for key in keys:
+                await self._reconcile(key)
+                done += 1
+                if done % STRIDE == 0:
+                    await turn()
+
+    async def _swept(self, keys: Iterator[str | None]) -> None:
+        try:
+            for key in keys:
+                if key is None:
+                    await turn()
+                else:
+                    await self._reconcile(key)
+        except Exception:
+            log.exception("%s: cannot tell what needs a look", self._loop.name)
+
+    async def _reconcile(self, key: str) -> None:
+        now = self._clock.now()
+        try:
+            plan = self._loop.plan(key, self._view, now)
+            surprised = await apply(plan.actions, self._client, self._recorder)
+        except ApiError as error:
+            level = logging.DEBUG if error.reason in ("Conflict", "NotFound") else logging.WARNING
+            log.log(level, "%s: %s: %s", self._loop.name, key, error.message)
+            self._again(key, now)
+        except Exception:
+            log.exception("%s: failed on %s", self._loop.name, key)
+            self._again(key, now)
+        else:
+            self._failures.pop(key, None)
+            due = now if surprised else plan.again_at
+            if due is None:
+                self._agenda.drop(key)
+            else:
+                # Never at once again: a loop that is due all the time would leave no rest in which time can move.
+                self._agenda.set(key, max(due, now + FIRST_DELAY))
+
+    def _again(self, key: str, now: float) -> None:
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
+        self._agenda.set(key, now + min(FIRST_DELAY * 2.0 ** min(failures - 1, 20), LONGEST_DELAY))

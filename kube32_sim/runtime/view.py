@@ -1,0 +1,67 @@
+"""What loops read: the store, seen by resource instead of by storage (`actions.View`), and word of its changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from kube32_sim.client import Resource
+
+JsonObject = dict[str, Any]
+Storage = tuple[str, str]
+
+
+class Event(Protocol):
+    """One change.  stored: the state after it (for DELETED the last one); previous: the state before, or None."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def stored(self) -> Any: ...
+    @property
+    def previous(self) -> Any: ...
+
+
+class Store(Protocol):
+    """The part of a store that a view needs (see `storage.interface`)."""
+
+    def get(self, storage: Storage, key: str) -> Any | None: ...
+    def list(self, storage: Storage, namespace: str = "") -> Sequence[Any]: ...
+    def by_field(self, storage: Storage, field: str, value: str) -> Sequence[Any]: ...
+    def by_owner(self, uid: str) -> Sequence[Any]: ...
+    def subscribe(
+        self, listener: Callable[[Any], None], storages: Iterable[Storage] | None = None
+    ) -> Callable[[], None]: ...
+
+
+def storage_of(resource: Resource) -> Storage:
+    return resource.group, resource.plural
+
+
+class StoreView:
+    """Objects are shared and without apiVersion and kind: never change them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, resource: Resource, namespace: str, name: str) -> JsonObject | None:
+        stored = self._store.get(storage_of(resource), f"{namespace}/{name}" if namespace else name)
+        return None if stored is None else stored.object()
+
+    def list(self, resource: Resource, namespace: str = "") -> Sequence[JsonObject]:
+        return [stored.object() for stored in self._store.list(storage_of(resource), namespace)]
+
+    def owned(self, resource: Resource, uid: str) -> Sequence[JsonObject]:
+        storage = storage_of(resource)
+        return [stored.object() for stored in self._store.by_owner(uid) if stored.storage == storage]
+
+    def by_field(self, resource: Resource, field: str, value: str) -> Sequence[JsonObject]:
+        return [stored.object() for stored in self._store.by_field(storage_of(resource), field, value)]
+
+    def stored(self, resource: Resource) -> Sequence[Any]:
+        """All objects of a type, undecoded."""
+        return self._store.list(storage_of(resource))
+
+    def subscribe(self, resources: Iterable[Resource], listener: Callable[[Event], None]) -> Callable[[], None]:
+        """Call `listener(event)` at every change of these types, before the write returns; answers how to stop."""
+        return self._store.subscribe(listener, [storage_of(resource) for resource in resources])
