@@ -1,0 +1,249 @@
+"""Discovery: what the server serves, computed from the rows of the table.
+
+The classic documents (`/api`, `/api/v1`, `/apis`, `/apis/GROUP`, `/apis/GROUP/VERSION`), the aggregated ones that
+current clients ask `/api` and `/apis` for, and `/version`.  Encoded once, until the table changes.  Which form a client
+wants is `media.negotiate_discovery`'s decision; schemas are `openapi`'s subject.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+from typing import Any, NamedTuple
+
+import orjson
+
+from kube32_sim.api.builtin import GROUP_ORDER
+from kube32_sim.api.errors import method_not_allowed, path_not_found
+from kube32_sim.api.media import Accepted
+from kube32_sim.api.paths import RequestInfo
+from kube32_sim.api.resources import ResourceTable, ResourceType, Subresource
+
+JsonObject = dict[str, Any]
+
+KUBERNETES_MINOR = 36
+GIT_VERSION = f"v1.{KUBERNETES_MINOR}.0+kube32-sim"
+
+_VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?").fullmatch
+_STAGES = {None: 2, "beta": 1, "alpha": 0}
+
+
+def version_document() -> JsonObject:
+    """The answer to `GET /version`."""
+    minor = str(KUBERNETES_MINOR)
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    return {
+        "major": "1",
+        "minor": minor,
+        "emulationMajor": "1",
+        "emulationMinor": minor,
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": str(KUBERNETES_MINOR - 1),
+        "gitVersion": GIT_VERSION,
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": f"python{platform.python_version()}",
+        "compiler": "gc",
+        "platform": f"{platform.system().lower()}/{machine}",
+    }
+
+
+def _version_rank(version: str) -> tuple[int, ...]:
+    """Newest and most stable first: v2, v1, v1beta2, v1alpha1, then the rest."""
+    match = _VERSION(version)
+    if match is None:
+        return (1,)
+    return (0, -_STAGES[match[2]], -int(match[1]), -int(match[3] or 0))
+
+
+def groups_in_order(table: ResourceTable) -> dict[str, list[str]]:
+    """Group -> versions, preferred first; built-in groups by priority, others by name after them."""
+    groups = table.groups()
+    builtin = [group for group in GROUP_ORDER if group in groups]
+    others = sorted(group for group in groups if group not in GROUP_ORDER)
+    ordered = {group: groups[group] for group in builtin}
+    ordered.update((group, sorted(groups[group], key=lambda v: (_version_rank(v), v))) for group in others)
+    return ordered
+
+
+def api_versions(address: str) -> JsonObject:
+    """`/api`."""
+    return {
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
+    }
+
+
+def _group_version(group: str, version: str) -> JsonObject:
+    return {"groupVersion": f"{group}/{version}", "version": version}
+
+
+def _group(group: str, versions: list[str]) -> JsonObject:
+    entries = [_group_version(group, version) for version in versions]
+    return {"name": group, "versions": entries, "preferredVersion": entries[0]}
+
+
+def group_list(table: ResourceTable) -> JsonObject:
+    """`/apis`."""
+    groups = [_group(group, versions) for group, versions in groups_in_order(table).items() if group]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+
+
+def group_document(table: ResourceTable, group: str) -> JsonObject:
+    """`/apis/GROUP`."""
+    versions = groups_in_order(table).get(group)
+    if not versions:
+        raise path_not_found()
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group(group, versions)}
+
+
+def _sorted_rows(table: ResourceTable, group: str, version: str) -> list[ResourceType]:
+    return sorted(table.rows(group, version), key=lambda row: row.plural)
+
+
+def resource_list(table: ResourceTable, group: str, version: str) -> JsonObject:
+    """`/api/v1` and `/apis/GROUP/VERSION`."""
+    rows = _sorted_rows(table, group, version)
+    if not rows:
+        raise path_not_found()
+    resources = []
+    for row in rows:
+        resources.append(_resource(row))
+        resources.extend(_subresource(row, sub) for sub in row.subresources)
+    api_version = {"apiVersion": "v1"} if group else {}
+    return {"kind": "APIResourceList", **api_version, "groupVersion": rows[0].api_version, "resources": resources}
+
+
+def _resource(row: ResourceType) -> JsonObject:
+    entry: JsonObject = {
+        "name": row.plural,
+        "singularName": row.singular,
+        "namespaced": row.namespaced,
+        "kind": row.kind,
+        "verbs": row.verbs,
+    }
+    return {**entry, **_names(row)}
+
+
+def _names(row: ResourceType) -> JsonObject:
+    names: JsonObject = {}
+    if row.short_names:
+        names["shortNames"] = row.short_names
+    if row.categories:
+        names["categories"] = row.categories
+    return names
+
+
+def _subresource(row: ResourceType, sub: Subresource) -> JsonObject:
+    foreign = {"group": sub.group, "version": sub.version} if sub.group else {}
+    return {
+        "name": f"{row.plural}/{sub.name}",
+        "singularName": "",
+        "namespaced": row.namespaced,
+        **foreign,
+        "kind": sub.kind,
+        "verbs": sub.verbs,
+    }
+
+
+def aggregated(table: ResourceTable, *, core: bool, version: str) -> JsonObject:
+    """Everything under `/api` (core) or `/apis` in one document; version: `v2` or `v2beta1`."""
+    items = [
+        {
+            "metadata": {"name": group} if group else {},
+            "versions": [
+                {
+                    "version": name,
+                    "resources": [_aggregated_resource(row) for row in _sorted_rows(table, group, name)],
+                    "freshness": "Current",
+                }
+                for name in versions
+            ],
+        }
+        for group, versions in groups_in_order(table).items()
+        if core == (not group)
+    ]
+    api_version = f"apidiscovery.k8s.io/{version}"
+    return {"kind": "APIGroupDiscoveryList", "apiVersion": api_version, "metadata": {}, "items": items}
+
+
+def _response_kind(row: ResourceType, kind: str, group: str, version: str) -> JsonObject:
+    """As recorded: built-in types leave group and version empty where they are their own, custom ones fill them in."""
+    if row.names_in_list and not group:
+        group, version = row.group, row.version
+    return {"group": group, "version": version, "kind": kind}
+
+
+def _aggregated_resource(row: ResourceType) -> JsonObject:
+    entry: JsonObject = {
+        "resource": row.plural,
+        "responseKind": _response_kind(row, row.kind, "", ""),
+        "scope": "Namespaced" if row.namespaced else "Cluster",
+        "singularResource": row.singular,
+        "verbs": row.verbs,
+        **_names(row),
+    }
+    if row.subresources:
+        entry["subresources"] = [
+            {
+                "subresource": sub.name,
+                "responseKind": _response_kind(row, sub.kind, sub.group, sub.version),
+                "verbs": sub.verbs,
+            }
+            for sub in row.subresources
+        ]
+    return entry
+
+
+class Document(NamedTuple):
+    """An encoded answer; etag: for the header of that name and If-None-Match, quotes included."""
+
+    body: bytes
+    etag: str
+
+
+def encode(document: JsonObject) -> Document:
+    body = orjson.dumps(document)
+    return Document(body, f'"{hashlib.sha512(body).hexdigest().upper()}"')
+
+
+class Discovery:
+    """The documents of one table, encoded and kept until the table changes.
+
+    address: `host:port` that `/api` tells clients, set when the server knows its port.
+    """
+
+    def __init__(self, table: ResourceTable, address: str = "") -> None:
+        self._table = table
+        self._documents: dict[tuple[str, str, str, str], Document] = {}
+        self._changed = -1
+        self.address = address
+
+    def answer(self, info: RequestInfo, accepted: Accepted) -> Document:
+        """The document of a discovery path, as JSON; raises ApiError 404 and 405.
+
+        Whether a 404 is to be a plain text, `paths.not_found_is_plain` knows.
+        """
+        if self._table.changed != self._changed:
+            self._documents.clear()
+            self._changed = self._table.changed
+        key = (info.prefix, info.group, info.version, accepted.version if accepted.form == "discovery" else "")
+        found = self._documents.get(key)
+        if found is None:
+            found = encode(self._compute(*key))
+        if info.verb != "get":
+            raise method_not_allowed()
+        self._documents[key] = found
+        return found
+
+    def _compute(self, prefix: str, group: str, version: str, aggregated_version: str) -> JsonObject:
+        if aggregated_version and not group and not version:
+            return aggregated(self._table, core=prefix == "api", version=aggregated_version)
+        if version:
+            return resource_list(self._table, group, version)
+        if group:
+            return group_document(self._table, group)
+        return api_versions(self.address) if prefix == "api" else group_list(self._table)
