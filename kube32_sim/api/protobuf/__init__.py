@@ -1,0 +1,62 @@
+"""Bodies in Kubernetes' protobuf form, which kubectl and Go clients send: `decode`, and `encode` the other way.
+
+`messages` knows the wire format, `reading` and `writing` turn messages into JSON objects and back, `envelope` is what
+is around every body.  The protobuf runtime is imported when the first such body comes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kube32_sim.api.errors import ApiError, bad_request
+
+JsonObject = dict[str, Any]
+_SHOWN = 30
+
+
+def decode(data: bytes, expected: tuple[str, str] = ("", "")) -> tuple[str, str, JsonObject]:
+    """(apiVersion, kind, object) of a body; the object has its apiVersion and kind too.
+
+    expected: the apiVersion and kind that the request is about, for bodies that name none and for messages.
+    ApiError 400 for anything that cannot be read.
+    """
+    from google.protobuf.message import DecodeError
+
+    from kube32_sim.api.protobuf.envelope import read_object, unwrapped
+
+    try:
+        api_version, kind, raw = unwrapped(data)
+    except (DecodeError, ValueError) as error:
+        raise _unrecognized(data, expected[1], str(error)) from None
+    api_version, kind = api_version or expected[0], kind or expected[1]
+    try:
+        return api_version, kind, read_object(api_version, kind, raw)
+    except (DecodeError, ValueError, RecursionError) as error:
+        if not kind:
+            raise _unrecognized(data, "", str(error)) from None
+        version = api_version.rpartition("/")[2]
+        why = f'{kind} in version "{version}" cannot be handled as a {expected[1] or kind}: {error}'
+        raise bad_request(why) from None
+
+
+def _unrecognized(data: bytes, kind: str, why: str) -> ApiError:
+    of = f" (must be of type {kind})" if kind else ""
+    shown = f"{data[:_SHOWN].hex()} ..." if len(data) > _SHOWN else data.hex() or "<empty>"
+    return bad_request(f"the object provided is unrecognized{of}: {why} ({shown})")
+
+
+def encode(api_version: str, kind: str, obj: JsonObject) -> bytes:
+    """The body of an object; ValueError for a kind without a message, and where a value does not fit its field."""
+    from kube32_sim.api.protobuf.envelope import wrapped
+    from kube32_sim.api.protobuf.messages import message_class, message_for
+    from kube32_sim.api.protobuf.writing import write
+
+    name = message_for(api_version, kind)
+    if name is None:
+        raise ValueError(f'no kind "{kind}" is registered for version "{api_version}"')
+    message = message_class(name)()
+    try:
+        write(name, message, obj)
+    except (TypeError, AttributeError) as error:
+        raise ValueError(str(error)) from None
+    return wrapped(api_version, kind, message.SerializeToString())
