@@ -1,0 +1,204 @@
+"""Pods: what becomes of one when it is created, changed, reported on, bound and deleted.
+
+Defaults are in `pod_defaults`, the rules on fields in `validation.pod*`; here they are put into the order of a write.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kube32_sim.api.errors import ApiError, FieldError, conflict, invalid, not_supported, required
+from kube32_sim.api.strategies.base import Context, Strategy
+from kube32_sim.api.strategies.pod_defaults import default_pod
+from kube32_sim.api.strategies.pod_qos import qos_class
+from kube32_sim.api.validation.names import dns1123_subdomain
+from kube32_sim.api.validation.pod import validate_pod
+from kube32_sim.api.validation.pod_update import (
+    validate_ephemeral_update,
+    validate_pod_status,
+    validate_pod_update,
+    validate_resize,
+)
+from kube32_sim.api.validation.pod_warnings import pod_warnings
+
+JsonObject = dict[str, Any]
+
+FINISHED = ("Succeeded", "Failed")
+
+
+class PodStrategy(Strategy):
+    returns_deleted = True
+
+    def default(self, obj: JsonObject) -> None:
+        default_pod(obj)
+        status = obj.get("status")
+        if status and "podIP" in status:
+            agree_on_addresses(status)
+
+    def grace_period(self, obj: JsonObject, requested: int | None) -> int | None:
+        """As asked, or the pod's own; none where no board runs it or it has ended."""
+        if not obj["spec"].get("nodeName") or obj.get("status", {}).get("phase") in FINISHED:
+            return 0
+        period = obj["spec"].get("terminationGracePeriodSeconds", 0) if requested is None else requested
+        return 1 if period < 0 else int(period)
+
+    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        obj["metadata"]["generation"] = 1
+        status: JsonObject = {"phase": "Pending", "qosClass": qos_class(obj["spec"])}
+        if obj["spec"].get("schedulingGates"):
+            status["conditions"] = [
+                {
+                    "type": "PodScheduled",
+                    "status": "False",
+                    "lastTransitionTime": context.now,
+                    "reason": "SchedulingGated",
+                    "message": "Scheduling is blocked due to non-empty scheduling gates",
+                }
+            ]
+        obj["status"] = status
+        obj["spec"].pop("ephemeralContainers", None)
+
+    def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        obj["status"] = old.get("status", {})
+        if context.subresource == "ephemeralcontainers":
+            obj["spec"] = _with_ephemeral(obj, old)
+            obj["metadata"] = _kept_metadata(obj, old)
+        elif context.subresource == "resize":
+            obj["spec"] = _with_resources(obj, old)
+            obj["metadata"] = _kept_metadata(obj, old)
+        generation = old["metadata"].get("generation", 1)
+        changed = obj["spec"] != old["spec"]
+        obj["metadata"]["generation"] = generation + 1 if changed else generation
+
+    def prepare_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        """Status and metadata change, but for owners; the QoS class stays what it was at creation."""
+        super().prepare_status_update(obj, old, context)
+        metadata = obj["metadata"]
+        for key in ("ownerReferences", "generation"):
+            if key in old["metadata"]:
+                metadata[key] = old["metadata"][key]
+            else:
+                metadata.pop(key, None)
+        status = obj.setdefault("status", {})
+        if "qosClass" in old.get("status", {}):
+            status["qosClass"] = old["status"]["qosClass"]
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        return dns1123_subdomain(name, prefix=prefix)
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return validate_pod(obj)
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        if context.subresource == "ephemeralcontainers":
+            return validate_ephemeral_update(obj, old)
+        if context.subresource == "resize":
+            return validate_resize(obj, old)
+        return validate_pod_update(obj, old)
+
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return validate_pod_status(obj, old)
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        return pod_warnings(obj, old)
+
+    def fields(self, obj: JsonObject) -> dict[str, str] | None:
+        if obj["spec"].get("hostNetwork") is None:
+            return {"spec.hostNetwork": "false"}
+        return None
+
+
+def agree_on_addresses(status: JsonObject) -> None:
+    """podIP rules over podIPs: a list that does not start with it becomes that one address."""
+    address = status["podIP"]
+    if address:
+        addresses = status.get("podIPs")
+        if not addresses or addresses[0].get("ip") != address:
+            status["podIPs"] = [{"ip": address}]
+
+
+def _with_ephemeral(obj: JsonObject, old: JsonObject) -> JsonObject:
+    spec = {key: value for key, value in old["spec"].items() if key != "ephemeralContainers"}
+    if containers := obj["spec"].get("ephemeralContainers"):
+        spec["ephemeralContainers"] = containers
+    return spec
+
+
+def _with_resources(obj: JsonObject, old: JsonObject) -> JsonObject:
+    """The old spec with the containers' resources of the new one, where the containers are the same."""
+    spec = dict(old["spec"])
+    for field in ("containers", "initContainers"):
+        new = obj["spec"].get(field) or []
+        before = old["spec"].get(field) or []
+        if [each.get("name") for each in new] == [each.get("name") for each in before]:
+            if before:
+                spec[field] = [
+                    {**then, **{key: now[key] for key in ("resources", "resizePolicy") if key in now}}
+                    for now, then in zip(new, before, strict=True)
+                ]
+        else:
+            spec[field] = new
+    return spec
+
+
+def _kept_metadata(obj: JsonObject, old: JsonObject) -> JsonObject:
+    """A subresource that changes the spec leaves metadata alone, apart from what the write itself brings."""
+    kept = dict(old["metadata"])
+    for key in ("resourceVersion", "managedFields"):
+        if key in obj["metadata"]:
+            kept[key] = obj["metadata"][key]
+    return kept
+
+
+def bind_pod(pod: JsonObject, binding: JsonObject, now: str) -> None:
+    """Put a pod on the node a Binding names: nodeName, the binding's labels and annotations, PodScheduled=True.
+
+    `pod` is changed in place.  409 where it has a node, is being deleted or gated; 422 for a target that is no node.
+    """
+    name = pod["metadata"]["name"]
+    target = binding.get("target") or {}
+    _check_target(name, target)
+    spec, metadata = pod["spec"], pod["metadata"]
+    if "deletionTimestamp" in metadata:
+        raise _binding_conflict(name, f"pod {name} is being deleted, cannot be assigned to a host")
+    if spec.get("nodeName"):
+        raise _binding_conflict(name, f'pod {name} is already assigned to node "{spec["nodeName"]}"')
+    if spec.get("schedulingGates"):
+        raise _binding_conflict(name, f"pod {name} has non-empty .spec.schedulingGates")
+    spec["nodeName"] = target["name"]
+    given = binding.get("metadata") or {}
+    if annotations := given.get("annotations"):
+        metadata.setdefault("annotations", {}).update(annotations)
+    for key, value in (given.get("labels") or {}).items():
+        metadata.setdefault("labels", {}).setdefault(key, value)
+    conditions = pod.setdefault("status", {}).setdefault("conditions", [])
+    set_condition(conditions, {"type": "PodScheduled", "status": "True", "lastTransitionTime": now})
+
+
+def set_condition(conditions: list[JsonObject], condition: JsonObject) -> None:
+    """Add a condition or replace the one of its type; the time of transition stays while the status does."""
+    for index, current in enumerate(conditions):
+        if current["type"] == condition["type"]:
+            if current["status"] == condition["status"] and "lastTransitionTime" in current:
+                condition = {**condition, "lastTransitionTime": current["lastTransitionTime"]}
+            conditions[index] = condition
+            return
+    conditions.append(condition)
+
+
+def _check_target(name: str, target: JsonObject) -> None:
+    found: list[FieldError] = []
+    kind = target.get("kind", "")
+    if kind not in ("", "Node"):
+        found.append(not_supported("target.kind", kind, ("Node", "<empty>")))
+    if not target.get("name"):
+        found.append(required("target.name"))
+    if found:
+        raise invalid("", "Binding", name, found)
+
+
+def _binding_conflict(name: str, why: str) -> ApiError:
+    return conflict("", "pods/binding", name, why)
+
+
+STRATEGIES: dict[tuple[str, str], Strategy] = {("", "Pod"): PodStrategy()}

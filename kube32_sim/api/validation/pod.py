@@ -1,0 +1,196 @@
+"""Validation of pods and pod templates as a whole: which part is checked when, in upstream's order.
+
+`validate_pod` is for Pod objects, `validate_pod_template` for the templates that workloads carry; both check the spec
+with `validate_pod_spec`.  Defaults must have been filled in.  Changes of a pod are in `pod_update`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, required
+from kube32_sim.api.quantity import parse
+from kube32_sim.api.validation.meta import validate_labels, validate_template_metadata
+from kube32_sim.api.validation.names import dns1123_label, dns1123_subdomain, in_range, ip_address
+from kube32_sim.api.validation.pod_containers import (
+    Scope,
+    choice,
+    validate_containers,
+    validate_ephemeral_containers,
+    validate_image_text,
+    validate_init_containers,
+)
+from kube32_sim.api.validation.pod_dns import validate_dns_config
+from kube32_sim.api.validation.pod_resources import validate_amount, validate_pod_resources
+from kube32_sim.api.validation.pod_scheduling import (
+    validate_affinity,
+    validate_readiness_gates,
+    validate_scheduling_gates,
+    validate_spread,
+    validate_tolerations,
+)
+from kube32_sim.api.validation.pod_security import validate_host_namespaces, validate_pod_security
+from kube32_sim.api.validation.pod_volumes import validate_volumes
+
+JsonObject = dict[str, Any]
+
+MAX_INT32 = 2**31 - 1
+RESTART_POLICIES = ("Always", "OnFailure", "Never")
+DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+MIRROR = "kubernetes.io/config.mirror"
+_NO_ACCOUNT = "must not be specified when serviceAccountName is not set"
+
+
+def validate_pod(pod: JsonObject) -> list[FieldError]:
+    """Failures of a new pod, apart from those of its metadata."""
+    spec = pod["spec"]
+    found = validate_pod_object(pod)
+    if spec.get("ephemeralContainers"):
+        found.append(forbidden_field("spec.ephemeralContainers", "cannot be set on create"))
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        why = "cannot be set until all schedulingGates have been cleared"
+        found.append(forbidden_field("spec.nodeName", why))
+    return found
+
+
+def validate_pod_object(pod: JsonObject) -> list[FieldError]:
+    """What holds for a pod at any time."""
+    spec, metadata = pod["spec"], pod["metadata"]
+    found: list[FieldError] = []
+    annotations = metadata.get("annotations") or {}
+    if MIRROR in annotations and not spec.get("nodeName"):
+        why = "must set spec.nodeName if mirror pod annotation is set"
+        found.append(invalid_value(f"metadata.annotations[{MIRROR}]", annotations[MIRROR], why))
+    found += validate_pod_spec(spec, "spec", pod_name=metadata.get("name", ""), is_pod=True)
+    if not spec.get("serviceAccountName") and "volumes" in spec:
+        found += _validate_token_volumes(spec)
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(field) or ()):
+            found += validate_image_text(container, f"spec.{field}[{index}]")
+    return found
+
+
+def _validate_token_volumes(spec: JsonObject) -> list[FieldError]:
+    return [
+        forbidden_field(f"spec.volumes[{index}].projected.sources[{number}].serviceAccountToken", _NO_ACCOUNT)
+        for index, volume in enumerate(spec["volumes"] or ())
+        for number, source in enumerate((volume.get("projected") or {}).get("sources") or ())
+        if "serviceAccountToken" in source
+    ]
+
+
+def validate_pod_template(template: JsonObject, path: str) -> list[FieldError]:
+    """Failures of a PodTemplateSpec."""
+    found = validate_template_metadata(template.get("metadata") or {}, f"{path}.metadata")
+    spec = template.get("spec") or {}
+    found += validate_pod_spec(spec, f"{path}.spec")
+    if spec.get("ephemeralContainers"):
+        why = "ephemeral containers not allowed in pod template"
+        found.append(forbidden_field(f"{path}.spec.ephemeralContainers", why))
+    return found
+
+
+def validate_pod_spec(spec: JsonObject, path: str, *, pod_name: str = "", is_pod: bool = False) -> list[FieldError]:
+    """Failures of a PodSpec at `path`."""
+    found: list[FieldError] = []
+    grace = spec.get("terminationGracePeriodSeconds")
+    if grace is None:
+        found.append(required(f"{path}.terminationGracePeriodSeconds"))
+    volumes: dict[str, JsonObject] = {}
+    if "volumes" in spec:
+        volumes, wrong = validate_volumes(spec["volumes"] or (), pod_name, f"{path}.volumes")
+        found += wrong
+    claims = frozenset(claim.get("name", "") for claim in spec.get("resourceClaims") or ())
+    scope = Scope(volumes, claims, grace, spec.get("restartPolicy", ""), spec.get("hostUsers") is not False)
+    found += _validate_container_lists(spec, scope, path)
+    if spec.get("resources"):
+        found += validate_pod_resources(spec, f"{path}.resources")
+    if spec.get("hostNetwork"):
+        found += _validate_host_ports(spec, f"{path}.containers", is_pod)
+    found += choice(spec.get("restartPolicy"), RESTART_POLICIES, f"{path}.restartPolicy")
+    found += choice(spec.get("dnsPolicy"), DNS_POLICIES, f"{path}.dnsPolicy")
+    if selector := spec.get("nodeSelector"):
+        found += validate_labels(selector, f"{path}.nodeSelector")
+    found += validate_pod_security(spec, path)
+    found += _validate_placement(spec, path)
+    found += _validate_names(spec, path)
+    return found + _validate_rest(spec, path)
+
+
+def _validate_container_lists(spec: JsonObject, scope: Scope, path: str) -> list[FieldError]:
+    containers = spec.get("containers") or ()
+    found = validate_containers(containers, scope, f"{path}.containers")
+    initial = spec.get("initContainers") or ()
+    if initial:
+        found += validate_init_containers(initial, containers, scope, f"{path}.initContainers")
+    if ephemeral := spec.get("ephemeralContainers"):
+        others = [*containers, *initial]
+        found += validate_ephemeral_containers(ephemeral, others, scope, f"{path}.ephemeralContainers")
+    return found
+
+
+def _validate_host_ports(spec: JsonObject, path: str, is_pod: bool) -> list[FieldError]:
+    """In the host's network a host port is the container's port; a template may leave it open."""
+    why = "must match `containerPort` when `hostNetwork` is true"
+    return [
+        invalid_value(f"{path}[{index}].ports[{number}].hostPort", port.get("hostPort", 0), why)
+        for index, container in enumerate(spec.get("containers") or ())
+        for number, port in enumerate(container.get("ports") or ())
+        if (is_pod or port.get("hostPort")) and port.get("hostPort", 0) != port.get("containerPort", 0)
+    ]
+
+
+def _validate_placement(spec: JsonObject, path: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    if affinity := spec.get("affinity"):
+        found += validate_affinity(affinity, f"{path}.affinity")
+    if "dnsConfig" in spec or spec.get("dnsPolicy") == "None":
+        found += validate_dns_config(spec.get("dnsConfig"), spec.get("dnsPolicy", ""), f"{path}.dnsConfig")
+    if gates := spec.get("readinessGates"):
+        found += validate_readiness_gates(gates, f"{path}.readinessGates")
+    if gates := spec.get("schedulingGates"):
+        found += validate_scheduling_gates(gates, f"{path}.schedulingGates")
+    if constraints := spec.get("topologySpreadConstraints"):
+        found += validate_spread(constraints, f"{path}.topologySpreadConstraints")
+    return found + validate_host_namespaces(spec, path)
+
+
+def _validate_names(spec: JsonObject, path: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    for field, rule in (("serviceAccountName", dns1123_subdomain), ("nodeName", dns1123_subdomain)):
+        if value := spec.get(field):
+            found += [invalid_value(f"{path}.{field}", value, why) for why in rule(value)]
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None and not 1 <= deadline <= MAX_INT32:
+        found.append(invalid_value(f"{path}.activeDeadlineSeconds", deadline, in_range(1, MAX_INT32)))
+    for field in ("hostname", "subdomain"):
+        if value := spec.get(field):
+            found += [invalid_value(f"{path}.{field}", value, why) for why in dns1123_label(value)]
+    return found
+
+
+def _validate_rest(spec: JsonObject, path: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    if tolerations := spec.get("tolerations"):
+        found += validate_tolerations(tolerations, f"{path}.tolerations")
+    for index, alias in enumerate(spec.get("hostAliases") or ()):
+        found += _validate_host_alias(alias, f"{path}.hostAliases[{index}]")
+    for field in ("priorityClassName", "runtimeClassName"):
+        if value := spec.get(field):
+            found += [invalid_value(f"{path}.{field}", value, why) for why in dns1123_subdomain(value)]
+    if "preemptionPolicy" in spec:
+        words = ("PreemptLowerPriority", "Never")
+        found += choice(spec["preemptionPolicy"], words, f"{path}.preemptionPolicy")
+    for name, amount in sorted((spec.get("overhead") or {}).items()):
+        found += validate_amount(name, parse(amount), f"{path}.overhead[{name}]")
+    if "os" in spec:
+        found += choice((spec["os"] or {}).get("name"), ("linux", "windows"), f"{path}.os.name")
+    return found
+
+
+def _validate_host_alias(alias: JsonObject, path: str) -> list[FieldError]:
+    address = alias.get("ip", "")
+    found = [invalid_value(f"{path}.ip", address, why) for why in ip_address(address)]
+    for index, hostname in enumerate(alias.get("hostnames") or ()):
+        found += [invalid_value(f"{path}.hostnames[{index}]", hostname, why) for why in dns1123_subdomain(hostname)]
+    return found

@@ -1,0 +1,260 @@
+"""Validation of the volumes of a pod: one source each, and what the common sources need.
+
+Sources of single vendors are only counted (all of them are accepted and stored as given); those every cluster has are
+checked in full, in upstream's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, not_supported, required
+from kube32_sim.api.quantity import parse
+from kube32_sim.api.validation.names import dns1123_label, dns1123_subdomain
+from kube32_sim.api.validation.pod_env import validate_field_reference, validate_resource_reference
+from kube32_sim.api.validation.pod_mounts import validate_descending, validate_no_backsteps
+
+JsonObject = dict[str, Any]
+
+VOLUME_FIELDS = (
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+)
+_MODE_WRONG = "must be a number between 0 and 0777 (octal), both inclusive"
+_HOST_PATH_TYPES = (
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+)
+_SOURCES = (
+    "emptyDir hostPath gitRepo gcePersistentDisk awsElasticBlockStore secret nfs iscsi glusterfs flocker "
+    "persistentVolumeClaim rbd cinder cephfs quobyte downwardAPI fc flexVolume configMap azureFile vsphereVolume "
+    "photonPersistentDisk portworxVolume azureDisk storageos projected scaleIO csi ephemeral image"
+)
+_ORDER = tuple(_SOURCES.split())
+"""The order in which upstream looks for sources: the first one found is the one checked."""
+
+
+def validate_volumes(
+    volumes: Sequence[JsonObject], pod_name: str, path: str
+) -> tuple[dict[str, JsonObject], list[FieldError]]:
+    """(volume by name, failures).  pod_name is "" for templates."""
+    found: list[FieldError] = []
+    by_name: dict[str, JsonObject] = {}
+    for index, volume in enumerate(volumes):
+        at = f"{path}[{index}]"
+        wrong = validate_volume_source(volume, pod_name, at)
+        name = volume.get("name", "")
+        if not name:
+            wrong.append(required(f"{at}.name"))
+        else:
+            wrong += [invalid_value(f"{at}.name", name, why) for why in dns1123_label(name)]
+        if name in by_name:
+            wrong.append(duplicate(f"{at}.name", name))
+        if wrong:
+            found += wrong
+        if name:
+            by_name.setdefault(name, volume)
+    return by_name, found
+
+
+def validate_volume_source(volume: JsonObject, pod_name: str, path: str) -> list[FieldError]:
+    kinds = [kind for kind in _ORDER if kind in volume] if len(volume) > 2 else [key for key in volume if key != "name"]
+    if not kinds:
+        return [required(path, "must specify a volume type")]
+    found: list[FieldError] = []
+    first = kinds[0]
+    check = _CHECKS.get(first)
+    if check is not None:
+        found += check(volume[first] or {}, f"{path}.{first}")
+    if first == "ephemeral" and pod_name and volume.get("name"):
+        claim = f"{pod_name}-{volume['name']}"
+        found += [
+            invalid_value(f"{path}.name", volume["name"], f'PVC name "{claim}": {why}')
+            for why in dns1123_subdomain(claim)
+        ]
+    return found + [forbidden_field(f"{path}.{kind}", "may not specify more than 1 volume type") for kind in kinds[1:]]
+
+
+def _empty_dir(source: JsonObject, path: str) -> list[FieldError]:
+    limit = source.get("sizeLimit")
+    if limit is not None and parse(limit).nanos < 0:
+        return [forbidden_field(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
+    return []
+
+
+def _host_path(source: JsonObject, path: str) -> list[FieldError]:
+    if not source.get("path"):
+        return [required(f"{path}.path")]
+    found = validate_no_backsteps(source["path"], f"{path}.path")
+    if source.get("type", "") not in _HOST_PATH_TYPES:
+        found.append(not_supported(f"{path}.type", source["type"], _HOST_PATH_TYPES))
+    return found
+
+
+def _mode(source: JsonObject, field: str, path: str) -> list[FieldError]:
+    mode = source.get(field)
+    return [] if mode is None or 0 <= mode <= 0o777 else [invalid_value(f"{path}.{field}", mode, _MODE_WRONG)]
+
+
+def _items(source: JsonObject, path: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    for index, item in enumerate(source.get("items") or ()):
+        at = f"{path}.items[{index}]"
+        if not item.get("key"):
+            found.append(required(f"{at}.key"))
+        found += _file_path(item.get("path", ""), f"{at}.path")
+        found += _mode(item, "mode", at)
+    return found
+
+
+def _file_path(text: str, path: str) -> list[FieldError]:
+    """A path of a file in a volume: relative, below it, and not one of the `..` names kept for the volume itself."""
+    if not text:
+        return [required(path)]
+    found = validate_descending(text, path)
+    if text.startswith("..") and not text.startswith("../"):
+        found.append(invalid_value(path, text, "must not start with '..'"))
+    return found
+
+
+def _required(*fields: str) -> Callable[[JsonObject, str], list[FieldError]]:
+    def check(source: JsonObject, path: str) -> list[FieldError]:
+        return [required(f"{path}.{field}") for field in fields if not source.get(field)]
+
+    return check
+
+
+def _secret(source: JsonObject, path: str) -> list[FieldError]:
+    found = [] if source.get("secretName") else [required(f"{path}.secretName")]
+    return found + _mode(source, "defaultMode", path) + _items(source, path)
+
+
+def _config_map(source: JsonObject, path: str) -> list[FieldError]:
+    found = [] if source.get("name") else [required(f"{path}.name")]
+    return found + _mode(source, "defaultMode", path) + _items(source, path)
+
+
+def _nfs(source: JsonObject, path: str) -> list[FieldError]:
+    found = [required(f"{path}.{field}") for field in ("server", "path") if not source.get(field)]
+    if not source.get("path", "").startswith("/"):
+        found.append(invalid_value(f"{path}.path", source.get("path", ""), "must be an absolute path"))
+    return found
+
+
+def _downward(source: JsonObject, path: str) -> list[FieldError]:
+    found = _mode(source, "defaultMode", path)
+    for item in source.get("items") or ():
+        found += _downward_file(item, path)
+    return found
+
+
+def _downward_file(item: JsonObject, path: str) -> list[FieldError]:
+    found = _file_path(item.get("path", ""), f"{path}.path")
+    if "fieldRef" in item:
+        found += validate_field_reference(item["fieldRef"], VOLUME_FIELDS, f"{path}.fieldRef")
+        if "resourceFieldRef" in item:
+            why = "fieldRef and resourceFieldRef can not be specified simultaneously"
+            found.append(invalid_value(path, "resource", why))
+    elif "resourceFieldRef" in item:
+        found += validate_resource_reference(item["resourceFieldRef"], True, f"{path}.resourceFieldRef")
+    else:
+        found.append(required(path, "one of fieldRef and resourceFieldRef is required"))
+    return found + _mode(item, "mode", path)
+
+
+def _projected(source: JsonObject, path: str) -> list[FieldError]:
+    found = _mode(source, "defaultMode", path)
+    seen: set[str] = set()
+    for index, part in enumerate(source.get("sources") or ()):
+        at = f"{path}.sources[{index}]"
+        for kind in ("secret", "configMap"):
+            if kind in part:
+                found += _projected_items(part[kind] or {}, seen, f"{at}.{kind}", path)
+        if "downwardAPI" in part:
+            for item in (part["downwardAPI"] or {}).get("items") or ():
+                found += _downward_file(item, f"{at}.downwardAPI")
+                found += _unique_path(item.get("path", ""), item.get("path", ""), seen, path)
+        if "serviceAccountToken" in part:
+            found += _token(part["serviceAccountToken"] or {}, f"{at}.serviceAccountToken", path)
+        if len(part) > 1:
+            found.append(forbidden_field(at, "may not specify more than 1 volume type per source"))
+    return found
+
+
+def _projected_items(source: JsonObject, seen: set[str], at: str, path: str) -> list[FieldError]:
+    name = source.get("name", "")
+    found = [] if name else [required(f"{at}.name")]
+    found += _items(source, at)
+    for item in source.get("items") or ():
+        found += _unique_path(item.get("path", ""), name, seen, path)
+    return found
+
+
+def _unique_path(target: str, shown: str, seen: set[str], path: str) -> list[FieldError]:
+    if target and target in seen:
+        return [invalid_value(path, shown, "conflicting duplicate paths")]
+    seen.add(target)
+    return []
+
+
+def _token(source: JsonObject, at: str, path: str) -> list[FieldError]:
+    seconds = source.get("expirationSeconds", 0)
+    found: list[FieldError] = []
+    if seconds < 600:
+        why = "may not specify a duration less than 10 minutes"
+        found.append(invalid_value(f"{at}.expirationSeconds", seconds, why))
+    if seconds > 1 << 32:
+        why = "may not specify a duration larger than 2^32 seconds"
+        found.append(invalid_value(f"{at}.expirationSeconds", seconds, why))
+    return found + _file_path(source.get("path", ""), f"{path}.path")
+
+
+def _csi(source: JsonObject, path: str) -> list[FieldError]:
+    driver = source.get("driver", "")
+    if not driver:
+        return [required(f"{path}.driver")]
+    return [invalid_value(f"{path}.driver", driver, why) for why in dns1123_subdomain(driver.lower())]
+
+
+def _ephemeral(source: JsonObject, path: str) -> list[FieldError]:
+    template = source.get("volumeClaimTemplate")
+    if template is None:
+        return [required(f"{path}.volumeClaimTemplate")]
+    at = f"{path}.volumeClaimTemplate.spec"
+    spec = template.get("spec") or {}
+    found = [] if spec.get("accessModes") else [required(f"{at}.accessModes", "at least 1 access mode is required")]
+    if "storage" not in ((spec.get("resources") or {}).get("requests") or {}):
+        found.append(required(f"{at}.resources[storage]"))
+    return found
+
+
+_CHECKS: dict[str, Callable[[JsonObject, str], list[FieldError]]] = {
+    "emptyDir": _empty_dir,
+    "hostPath": _host_path,
+    "secret": _secret,
+    "configMap": _config_map,
+    "downwardAPI": _downward,
+    "projected": _projected,
+    "persistentVolumeClaim": _required("claimName"),
+    "nfs": _nfs,
+    "csi": _csi,
+    "ephemeral": _ephemeral,
+    "glusterfs": _required("endpoints", "path"),
+    "gcePersistentDisk": _required("pdName"),
+    "awsElasticBlockStore": _required("volumeID"),
+    "cinder": _required("volumeID"),
+    "azureFile": _required("secretName", "shareName"),
+    "azureDisk": _required("diskName", "diskURI"),
+    "vsphereVolume": _required("volumePath"),
+    "gitRepo": _required("repository"),
+}

@@ -1,0 +1,213 @@
+"""Warnings about pods and pod templates: what is accepted but will not do what its author meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kube32_sim.api.quantity import NANO, parse
+from kube32_sim.api.validation.names import dns1123_label
+
+JsonObject = dict[str, Any]
+
+DEPRECATED_NODE_LABELS = {
+    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
+    "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+    "failure-domain.beta.kubernetes.io/zone": 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+    "beta.kubernetes.io/instance-type": 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+}
+_DEPRECATED_ANNOTATIONS = {
+    "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
+    "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
+    "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
+}
+_DEPRECATED_VOLUMES = {
+    "photonPersistentDisk": ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
+    "gitRepo": ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
+    "scaleIO": ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+    "flocker": ("flocker", "deprecated in v1.22, non-functional in v1.25+"),
+    "storageos": ("storageOS", "deprecated in v1.22, non-functional in v1.25+"),
+    "quobyte": ("quobyte", "deprecated in v1.22, non-functional in v1.25+"),
+    "glusterfs": ("glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+    "cephfs": ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+    "rbd": ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
+}
+_SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
+_SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+_BYTES = ("memory", "ephemeral-storage")
+
+
+def name_warning(name: str, used_in: str = "the Pod's hostname") -> list[str]:
+    """A name that is no DNS label makes odd hostnames."""
+    reasons = dns1123_label(name)
+    if not reasons:
+        return []
+    return [
+        f"metadata.name: this is used in {used_in}, which can result in surprising behavior; "
+        f"a DNS label is recommended: [{' '.join(reasons)}]"
+    ]
+
+
+def pod_warnings(pod: JsonObject, old: JsonObject | None) -> list[str]:
+    """Warnings about a Pod; about its name only when it is new."""
+    found = name_warning(pod["metadata"].get("name", "")) if old is None else []
+    return found + template_warnings(pod, "")
+
+
+def template_warnings(template: JsonObject, path: str) -> list[str]:
+    """Warnings about anything with `metadata` and a PodSpec `spec` at `path` ("" for a Pod)."""
+    at = f"{path}." if path else ""
+    spec, metadata = template.get("spec") or {}, template.get("metadata") or {}
+    found: list[str] = []
+    if "nodeSelector" in spec or "affinity" in spec or "topologySpreadConstraints" in spec:
+        found += _placement_warnings(spec, f"{at}spec")
+    annotations = metadata.get("annotations") or {}
+    if annotations:
+        found += [
+            f"{at}metadata.annotations[{key}]: {text}"
+            for key, text in _DEPRECATED_ANNOTATIONS.items()
+            if key in annotations
+        ]
+    if "volumes" in spec:
+        found += _volume_warnings(spec, f"{at}spec.volumes")
+    found += _duplicate_warnings(spec, f"{at}spec")
+    if annotations and _SECCOMP_POD in annotations and "seccompProfile" not in (spec.get("securityContext") or {}):
+        found.append(f"{at}metadata.annotations[{_SECCOMP_POD}]: {_SECCOMP}")
+    containers = list(_containers(spec, f"{at}spec"))
+    for container, where in containers:
+        found += _container_warnings(container, where, annotations, f"{at}metadata.annotations")
+    return found + _port_warnings(containers)
+
+
+def _containers(spec: JsonObject, path: str) -> Iterator[tuple[JsonObject, str]]:
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        if field in spec:
+            for index, container in enumerate(spec[field] or ()):
+                yield container, f"{path}.{field}[{index}]"
+
+
+def _placement_warnings(spec: JsonObject, path: str) -> list[str]:
+    found = [
+        f"{path}.nodeSelector[{key}]: {DEPRECATED_NODE_LABELS[key]}"
+        for key in spec.get("nodeSelector") or ()
+        if key in DEPRECATED_NODE_LABELS
+    ]
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    at = f"{path}.affinity.nodeAffinity"
+    needed, wished = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+    for index, term in enumerate((affinity.get(needed) or {}).get("nodeSelectorTerms") or ()):
+        found += _term_warnings(term, f"{at}.{needed}.nodeSelectorTerms[{index}]")
+    for index, term in enumerate(affinity.get(wished) or ()):
+        found += _term_warnings(term.get("preference") or {}, f"{at}.{wished}[{index}].preference")
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+        where, key = f"{path}.topologySpreadConstraints[{index}]", constraint.get("topologyKey", "")
+        if key in DEPRECATED_NODE_LABELS:
+            found.append(f"{where}.topologyKey: {key} is {DEPRECATED_NODE_LABELS[key]}")
+        if constraint.get("labelSelector") is None:
+            found.append(f"{where}.labelSelector: a null labelSelector results in matching no pod")
+    return found
+
+
+def _term_warnings(term: JsonObject, path: str) -> list[str]:
+    return [
+        f"{path}.matchExpressions[{index}].key: {each['key']} is {DEPRECATED_NODE_LABELS[each['key']]}"
+        for index, each in enumerate(term.get("matchExpressions") or ())
+        if each.get("key") in DEPRECATED_NODE_LABELS
+    ]
+
+
+def _volume_warnings(spec: JsonObject, path: str) -> list[str]:
+    return [
+        f"{path}[{index}].{shown}: {text}"
+        for index, volume in enumerate(spec["volumes"] or ())
+        for kind, (shown, text) in _DEPRECATED_VOLUMES.items()
+        if kind in volume
+    ]
+
+
+def _duplicate_warnings(spec: JsonObject, path: str) -> list[str]:
+    found: list[str] = []
+    for field, key in (("hostAliases", "ip"), ("imagePullSecrets", "name")):
+        if field not in spec:
+            continue
+        values = [item.get(key, "") for item in spec[field] or ()]
+        found += [
+            f'{path}.{field}[{index}].{key}: duplicate {key} "{value}"'
+            for index, value in enumerate(values)
+            if value in values[:index]
+        ]
+        if field == "imagePullSecrets":
+            found += [
+                f'{path}.{field}[{index}].name: invalid empty name ""' for index, name in enumerate(values) if not name
+            ]
+    overhead = spec.get("overhead") or {}
+    return found + [
+        text for name in _BYTES if name in overhead for text in _fraction(overhead, name, f"{path}.overhead")
+    ]
+
+
+def _fraction(amounts: JsonObject, name: str, path: str) -> list[str]:
+    amount = parse(amounts[name])
+    if amount.nanos % NANO == 0:
+        return []
+    return [f'{path}[{name}]: fractional byte value "{amount.text}" is invalid, must be an integer']
+
+
+def _container_warnings(container: JsonObject, path: str, annotations: JsonObject, annotations_at: str) -> list[str]:
+    found: list[str] = []
+    key = f"{_SECCOMP_CONTAINER}{container.get('name', '')}"
+    if annotations and key in annotations and "seccompProfile" not in (container.get("securityContext") or {}):
+        found.append(f"{annotations_at}[{key}]: {_SECCOMP}")
+    if resources := container.get("resources"):
+        for name in _BYTES:
+            for kind in ("limits", "requests"):
+                if name in (resources.get(kind) or {}):
+                    found += _fraction(resources[kind], name, f"{path}.resources.{kind}")
+    variables = container.get("env") or ()
+    return found + _env_warnings(variables, path) if len(variables) > 1 else found
+
+
+def _env_warnings(variables: Sequence[JsonObject], path: str) -> list[str]:
+    found: list[str] = []
+    seen: set[str] = set()
+    for index, variable in enumerate(variables):
+        name, value = variable.get("name", ""), variable.get("value", "")
+        if name in seen:
+            reference = f"$({name})"
+            if "valueFrom" in variable or value == reference or reference not in value:
+                text = f'hides previous definition of "{name}", which may be dropped when using apply'
+                found.append(f"{path}.env[{index}]: {text}")
+        seen.add(name)
+    return found
+
+
+def _port_warnings(containers: list[tuple[JsonObject, str]]) -> list[str]:
+    found: list[str] = []
+    taken: dict[str, list[tuple[str, JsonObject]]] = {}
+    for container, path in containers:
+        for index, port in enumerate(container.get("ports") or ()):
+            at = f"{path}.ports[{index}]"
+            others = taken.setdefault(f"{port.get('containerPort', 0)}/{port.get('protocol', '')}", [])
+            for where, other in others:
+                if text := _overlap(port, other):
+                    found.append(f"{at}: {text} port definition with {where}")
+            others.append((at, port))
+    return found
+
+
+def _overlap(port: JsonObject, other: JsonObject) -> str:
+    here, there = (port.get("hostIP", ""), port.get("hostPort", 0)), (other.get("hostIP", ""), other.get("hostPort", 0))
+    if here == there:
+        return "duplicate"
+    if here[1] == 0 or there[1] == 0:
+        return "overlapping"
+    if here[1] == there[1] and (_any(here[0]) or _any(there[0])):
+        return "dangerously ambiguous"
+    return ""
+
+
+def _any(address: str) -> bool:
+    """An address that stands for all of the host's."""
+    return address in ("", "0.0.0.0", "::")
