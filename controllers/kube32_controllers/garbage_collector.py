@@ -15,9 +15,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from kube32_controllers.source import AllTypes
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.client import Resource
-from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan
+from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan, View
+from kube32_sim.runtime.view import Store
 from kube32_sim.storage.interface import Stored
 
 JsonObject = dict[str, Any]
@@ -26,16 +28,12 @@ COMPONENT = "garbage-collector-controller"
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 
 
-class Objects(Protocol):
+class Objects(Store, Protocol):
     """What the collector reads of a store."""
 
     def by_uid(self, uid: str) -> Any | None: ...
 
-    def by_owner(self, uid: str) -> Iterable[Any]: ...
-
     def storages(self) -> Iterable[tuple[str, str]]: ...
-
-    def list(self, storage: tuple[str, str], namespace: str = "") -> Iterable[Any]: ...
 
 
 @dataclass(slots=True)
@@ -61,13 +59,21 @@ def awaits_dependents(stored: Stored) -> bool:
 
 
 class GarbageCollector:
-    """One more loop (see `runtime.actions.Loop`), fed with the store's events instead of those of a few types."""
+    """See `runtime.loop.SweepingLoop`; its runner is to be given `source` for a view, and no interval."""
 
     name = "garbage-collector"
+    watches = ()
 
     def __init__(self, store: Objects, table: ResourceTable) -> None:
         self._store = store
         self._table = table
+        self.source = AllTypes(store, self.keys_of, self.initial_keys())
+
+    def keys(self, resource: Resource, obj: JsonObject, view: View) -> Iterable[str]:
+        return (obj["metadata"]["uid"],)
+
+    def sweep(self, view: View, now: float) -> Iterator[str | None]:
+        return self.source.take()
 
     # which objects to look at
 
@@ -104,7 +110,7 @@ class GarbageCollector:
 
     # what to do about one
 
-    def plan(self, key: str, now: float = 0.0) -> Plan:
+    def plan(self, key: str, view: View, now: float) -> Plan:
         """Decide about the object with this uid."""
         stored = self._store.by_uid(key)
         row = self._row(stored) if stored is not None else None

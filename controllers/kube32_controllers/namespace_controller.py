@@ -6,20 +6,21 @@ Condition types, reasons and messages are those of Kubernetes' namespace control
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kube32_controllers.source import AllTypes
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.client import NAMESPACES, Resource
 from kube32_sim.clock import rfc3339
 from kube32_sim.runtime.actions import Action, Delete, Patch, Plan, Update, View
+from kube32_sim.runtime.view import Event, Store
 
 JsonObject = dict[str, Any]
 
 FINALIZER = "kubernetes"
-AGAIN = 0.5
-"""Seconds until the next look at a namespace whose content is on its way out."""
+NAMESPACE_STORAGE = ("", "namespaces")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,12 @@ def plan_namespace(namespace: JsonObject, content: Sequence[Content], now: float
         if "deletionTimestamp" not in obj["metadata"]
     ]
     if deletes:
-        return Plan(tuple(deletes), now)
-    conditions = new_conditions(namespace.get("status", {}).get("conditions", []), content, now)
-    if conditions == namespace.get("status", {}).get("conditions", []):
-        return Plan((), now + AGAIN)
-    return Plan((Patch(NAMESPACES, "", name, {"status": {"conditions": conditions}}, "status"),), now + AGAIN)
+        return Plan(tuple(deletes))
+    old = namespace.get("status", {}).get("conditions", [])
+    conditions = new_conditions(old, content, now)
+    if conditions == old:
+        return Plan()
+    return Plan((Patch(NAMESPACES, "", name, {"status": {"conditions": conditions}}, "status"),))
 
 
 def _resource(row: ResourceType) -> Resource:
@@ -112,16 +114,36 @@ def _condition(old: JsonObject | None, kind: str, status: str, reason: str, mess
 
 
 class NamespaceController:
-    """See `runtime.actions.Loop`."""
+    """See `runtime.loop.SweepingLoop`; its runner is to be given `source` for a view, and no interval."""
 
     name = "namespace"
-    watches = (NAMESPACES,)
+    watches = ()
 
-    def __init__(self, table: ResourceTable) -> None:
+    def __init__(self, store: Store, table: ResourceTable) -> None:
+        self._store = store
         self._table = table
+        self.source = AllTypes(store, self.keys_of, self.initial_keys())
+
+    def initial_keys(self) -> Iterator[str]:
+        for stored in self._store.list(NAMESPACE_STORAGE):
+            if stored.deleting:
+                yield stored.name
+
+    def keys_of(self, event: Event) -> Iterable[str]:
+        """A namespace whose deletion begins, or from which an object has gone (or moved on) since."""
+        stored = event.stored
+        if stored.storage == NAMESPACE_STORAGE:
+            return (stored.name,) if stored.deleting and event.type != "DELETED" else ()
+        if not stored.namespace or not (stored.deleting or event.type == "DELETED"):
+            return ()
+        namespace = self._store.get(NAMESPACE_STORAGE, stored.namespace)
+        return (stored.namespace,) if namespace is not None and namespace.deleting else ()
 
     def keys(self, resource: Resource, obj: JsonObject, view: View) -> Iterable[str]:
-        return (obj["metadata"]["name"],) if "deletionTimestamp" in obj["metadata"] else ()
+        return (obj["metadata"]["name"],)
+
+    def sweep(self, view: View, now: float) -> Iterator[str | None]:
+        return self.source.take()
 
     def plan(self, key: str, view: View, now: float) -> Plan:
         namespace = view.get(NAMESPACES, "", key)
