@@ -48,6 +48,10 @@ class WatchEvent:
     object: JsonObject
 
 
+class Unreachable(Exception):
+    """The server gave no answer: no connection, or one that broke.  Only clients over HTTP raise it."""
+
+
 class Client(Protocol):
     """namespace is "" for cluster-scoped types (and, in list and watch, for all namespaces)."""
 
@@ -68,7 +72,9 @@ class Client(Protocol):
     ) -> AbstractAsyncContextManager[AsyncIterator[WatchEvent]]:
         """Events after resource_version (as `list` answered it); ends when the server ends it."""
 
-    async def create(self, resource: Resource, namespace: str, obj: JsonObject, *, subresource: str = "", name: str = "") -> JsonObject: ...
+    async def create(
+        self, resource: Resource, namespace: str, obj: JsonObject, *, subresource: str = "", name: str = ""
+    ) -> JsonObject: ...
 
     async def update(self, resource: Resource, namespace: str, obj: JsonObject, *, subresource: str = "") -> JsonObject:
         """PUT, by obj's metadata.name; with metadata.resourceVersion only if that is current (else 409)."""

@@ -25,7 +25,7 @@ LOOPS = (
 """The control loops by the names that `--controllers` knows."""
 
 BOARDS = ("esp32", "esp32-s3", "esp32-s3-psram8", "esp32-c3", "esp32-c6")
-"""Board profiles; their figures are in `kubelet/boards.yaml`."""
+"""Board profiles; their figures are in `kubelet/boards.toml`."""
 
 KUBECONFIG = Path("~/.kube/kube32-sim")
 """Where `serve` writes its kubeconfig unless told otherwise."""

@@ -1,0 +1,119 @@
+"""The kubelet of one simulated board.
+
+Three tasks follow and renew; they only note what they see and wake the fourth, `_work`, which does everything else,
+one thing at a time: pods first, then the report on the node, so that what the report counts as running is written
+down already.  The Node and its Lease are `NodeKeeper`'s, the pods `PodKeeper`'s.
+
+The API server is only ever spoken to through a `Client`: in process and over HTTP this is the same code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from kube32_sim.client import PODS, Client, WatchEvent
+from kube32_sim.clock import Clock
+from kube32_sim.ids import Ids
+from kube32_sim.kubelet.boards import Profile
+from kube32_sim.kubelet.follow import attempt, follow
+from kube32_sim.kubelet.node_keeper import NodeKeeper
+from kube32_sim.kubelet.pod_keeper import Entry, PodKeeper
+from kube32_sim.kubelet.recorder import Recorder
+
+JsonObject = dict[str, Any]
+
+RENEW_EVERY = 5.0
+REPORT_EVERY = 10.0
+FIRST_RETRY = 0.5
+LONGEST_RETRY = 10.0
+
+
+class Board:
+    """`start` registers the board and lets it live on the clock; `stop` ends it, its objects stay as they are."""
+
+    def __init__(self, client: Client, clock: Clock, ids: Ids, name: str, profile: Profile) -> None:
+        self.name = name
+        recorder = Recorder(client, clock, ids, name)
+        self._client = client
+        self._clock = clock
+        self._ids = ids
+        self._wake = clock.signal()
+        self._node = NodeKeeper(client, clock, recorder, name, profile, self._wake.set)
+        self._pods = PodKeeper(client, clock, recorder, name, profile)
+        self._report_at = 0.0
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        self._spawn(self._work(), "work")
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+
+    def _spawn(self, work: Coroutine[Any, Any, None], what: str) -> None:
+        self._tasks.append(self._clock.spawn(work, f"board {self.name}: {what}"))
+
+    async def _work(self) -> None:
+        pause = FIRST_RETRY
+        while not await attempt(self._register, f"registering board {self.name}"):
+            await self._clock.sleep(pause)
+            pause = min(LONGEST_RETRY, pause * 2)
+        self._report_at = self._clock.now() + self._first(REPORT_EVERY)
+        self._spawn(self._renew(), "lease")
+        self._spawn(self._node.follow(self._register), "node")
+        self._spawn(self._follow_pods(), "pods")
+        while True:
+            await self._wait_for_work()
+            for entry in self._pods.due():
+                await self._tend(entry)
+            await self._report()
+
+    async def _register(self) -> None:
+        await self._node.register(self._pods.free())
+
+    def _first(self, interval: float) -> float:
+        """A first interval that is shorter by chance, so that boards started together do not keep in step."""
+        return interval * (500 + self._ids.integer(500)) / 1000
+
+    async def _renew(self) -> None:
+        due = self._clock.now() + self._first(RENEW_EVERY)
+        while True:
+            await self._clock.sleep(max(0.0, due - self._clock.now()))
+            await attempt(self._node.renew, f"renewing the lease of {self.name}")
+            due = max(due + RENEW_EVERY, self._clock.now())
+
+    async def _follow_pods(self) -> None:
+        async def listed(pods: list[JsonObject]) -> None:
+            self._pods.replace_all(pods)
+            self._wake.set()
+
+        def changed(event: WatchEvent) -> None:
+            self._pods.on_event(event)
+            self._wake.set()
+
+        await follow(self._client, self._clock, PODS, f"spec.nodeName={self.name}", listed, changed)
+
+    async def _wait_for_work(self) -> None:
+        due = self._pods.next_due()
+        at = self._report_at if due is None else min(due, self._report_at)
+        cancel = self._clock.call_at(at, self._wake.set)
+        try:
+            await self._wake.wait()
+        finally:
+            cancel()
+
+    async def _tend(self, entry: Entry) -> None:
+        silent = bool(self._node.fault)
+        if not await attempt(lambda: self._pods.tend(entry, silent=silent), f"pod on {self.name}"):
+            entry.look_again(self._clock.now() + FIRST_RETRY)
+
+    async def _report(self) -> None:
+        free, now = self._pods.free(), self._clock.now()
+        if now < self._report_at and free == self._node.reported:
+            return
+        done = await attempt(lambda: self._node.report(free), f"reporting board {self.name}")
+        self._report_at = now + (REPORT_EVERY if done else FIRST_RETRY)

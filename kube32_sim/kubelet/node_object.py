@@ -1,0 +1,140 @@
+"""The API objects that a board keeps of itself: its Node, the Node's status and its Lease.
+
+Pure: figures in, objects out.  Reasons and messages of the conditions are a kubelet's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from kube32_sim.api import quantity
+from kube32_sim.clock import rfc3339, rfc3339_micro
+from kube32_sim.kubelet import addresses
+from kube32_sim.kubelet.boards import HARDWARE, PSRAM, Profile
+from kube32_sim.version import GIT_VERSION, VERSION
+
+JsonObject = dict[str, Any]
+
+LEASE_NAMESPACE = "kube-node-lease"
+LEASE_SECONDS = 15
+BYTES = ("memory", "ephemeral-storage", PSRAM)
+OPERATING_SYSTEM = "freertos"
+CONDITIONS = (
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+)
+
+
+def node_labels(name: str, profile: Profile) -> dict[str, str]:
+    """Where a pod may ask to go: the usual labels, the board, its chip and what it can do."""
+    labels = {
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/arch": profile.arch,
+        "kubernetes.io/os": OPERATING_SYSTEM,
+        "node.kubernetes.io/instance-type": profile.module,
+        "esp32.io/board": profile.name,
+        "esp32.io/chip": profile.chip.lower(),
+    }
+    return labels | {HARDWARE + capability: "true" for capability in profile.hardware}
+
+
+def node_object(name: str, profile: Profile, free: Mapping[str, int], now: float) -> JsonObject:
+    """What a board registers itself with."""
+    cidr = addresses.pod_cidr(addresses.node_number(name))
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": node_labels(name, profile)},
+        "spec": {"podCIDR": cidr, "podCIDRs": [cidr], "providerID": f"kube32-sim://{profile.name}/{name}"},
+        "status": node_status(name, profile, free, None, now),
+    }
+
+
+def node_status(
+    name: str, profile: Profile, free: Mapping[str, int], node: JsonObject | None, now: float
+) -> JsonObject:
+    """The whole report.  `node`: the Node as it is, whose transition times are kept where a status stays the same."""
+    return {
+        "capacity": amounts(profile.capacity()),
+        "addresses": [
+            {"type": "InternalIP", "address": addresses.node_ip(addresses.node_number(name))},
+            {"type": "Hostname", "address": name},
+        ],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+        "nodeInfo": node_info(name, profile),
+        **heartbeat(free, node, now),
+    }
+
+
+def heartbeat(free: Mapping[str, int], node: JsonObject | None, now: float) -> JsonObject:
+    """The part of the report that moves: what is free, and the conditions.  A strategic merge patch of status."""
+    before = {
+        condition.get("type"): condition for condition in ((node or {}).get("status") or {}).get("conditions") or ()
+    }
+    return {
+        "allocatable": amounts(free),
+        "conditions": [
+            {
+                "type": kind,
+                "status": status,
+                "reason": reason,
+                "message": message,
+                "lastHeartbeatTime": rfc3339(now),
+                "lastTransitionTime": _since(before.get(kind), status, now),
+            }
+            for kind, status, reason, message in CONDITIONS
+        ],
+    }
+
+
+def _since(before: JsonObject | None, status: str, now: float) -> str:
+    if before is not None and before.get("status") == status and before.get("lastTransitionTime"):
+        return str(before["lastTransitionTime"])
+    return rfc3339(now)
+
+
+def amounts(values: Mapping[str, int]) -> dict[str, str]:
+    """Resource amounts as quantities: bytes in powers of two, everything else a plain number."""
+    return {
+        name: quantity.from_nanos(
+            value * quantity.NANO, quantity.BINARY_SI if name in BYTES else quantity.DECIMAL_SI
+        ).text
+        for name, value in values.items()
+    }
+
+
+def node_info(name: str, profile: Profile) -> JsonObject:
+    identity = hashlib.sha256(f"{profile.chip}/{name}".encode()).hexdigest()
+    uuid = f"{identity[:8]}-{identity[8:12]}-4{identity[13:16]}-8{identity[17:20]}-{identity[20:32]}"
+    return {
+        "architecture": profile.arch,
+        "bootID": uuid,
+        "machineID": identity[:32],
+        "systemUUID": uuid,
+        "containerRuntimeVersion": f"kube32-sim://{VERSION}",
+        "kernelVersion": "v10.5.1",
+        "kubeProxyVersion": "",
+        "kubeletVersion": GIT_VERSION,
+        "operatingSystem": OPERATING_SYSTEM,
+        "osImage": f"FreeRTOS (ESP-IDF v5.4, {profile.chip})",
+    }
+
+
+def lease_object(node: JsonObject, now: float) -> JsonObject:
+    """A node's Lease, owned by the Node so that it goes with it."""
+    meta = node["metadata"]
+    owner = {"apiVersion": "v1", "kind": "Node", "name": meta["name"], "uid": meta["uid"]}
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": meta["name"], "namespace": LEASE_NAMESPACE, "ownerReferences": [owner]},
+        "spec": lease_spec(meta["name"], now),
+    }
+
+
+def lease_spec(name: str, now: float) -> JsonObject:
+    return {"holderIdentity": name, "leaseDurationSeconds": LEASE_SECONDS, "renewTime": rfc3339_micro(now)}
