@@ -19,11 +19,9 @@ from kube32_sim.api.errors import method_not_allowed, path_not_found
 from kube32_sim.api.media import Accepted
 from kube32_sim.api.paths import RequestInfo
 from kube32_sim.api.resources import ResourceTable, ResourceType, Subresource
+from kube32_sim.version import GIT_VERSION
 
 JsonObject = dict[str, Any]
-
-KUBERNETES_MINOR = 36
-GIT_VERSION = f"v1.{KUBERNETES_MINOR}.0+kube32-sim"
 
 _VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?").fullmatch
 _STAGES = {None: 2, "beta": 1, "alpha": 0}
@@ -31,7 +29,7 @@ _STAGES = {None: 2, "beta": 1, "alpha": 0}
 
 def version_document() -> JsonObject:
     """The answer to `GET /version`."""
-    minor = str(KUBERNETES_MINOR)
+    minor = GIT_VERSION.split(".")[1]
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     return {
         "major": "1",
@@ -39,7 +37,7 @@ def version_document() -> JsonObject:
         "emulationMajor": "1",
         "emulationMinor": minor,
         "minCompatibilityMajor": "1",
-        "minCompatibilityMinor": str(KUBERNETES_MINOR - 1),
+        "minCompatibilityMinor": str(int(minor) - 1),
         "gitVersion": GIT_VERSION,
         "gitCommit": "",
         "gitTreeState": "clean",

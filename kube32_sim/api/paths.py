@@ -195,7 +195,9 @@ def not_found_is_plain(table: ResourceTable, info: RequestInfo) -> bool:
 
     So for paths outside the API and for groups that nobody serves.
     """
-    return info.prefix not in ("api", "apis") or (info.prefix == "apis" and info.group not in table.groups())
+    if info.prefix == "apis":
+        return table.by_path(info.group, info.version, info.plural) is None and info.group not in table.groups()
+    return info.prefix != "api"
 
 
 PLAIN_NOT_FOUND = "404 page not found\n"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from kube32_sim.api.discovery import GIT_VERSION, groups_in_order
+from kube32_sim.api.discovery import groups_in_order
 from kube32_sim.api.errors import method_not_allowed
 from kube32_sim.api.media import JSON
 from kube32_sim.api.openapi.operations import ALWAYS, RESOURCE_LIST, Operations, roots, tag_of
@@ -26,6 +26,7 @@ from kube32_sim.api.openapi.schemas import (
 )
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.resources import ResourceTable, ResourceType
+from kube32_sim.version import GIT_VERSION
 
 JsonObject = dict[str, Any]
 Schemas = Callable[[ResourceType], JsonObject | None]
