@@ -24,19 +24,17 @@ from kube32_controllers.pod_control import (
     create_pod,
     created,
     delete_pod,
-    finished,
     newest_first,
     own_key,
     owner_key,
     plan_leftover,
     pod_from_template,
-    ready,
     reference,
     status_patch,
     template_hash,
-    terminating,
     terminating_namespace,
 )
+from kube32_sim.api.pod_state import finished, ready, terminating
 from kube32_sim.client import DEPLOYMENTS, PODS, Resource
 from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan, View
 

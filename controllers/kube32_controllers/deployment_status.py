@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kube32_controllers.pod_control import available, int_or_percent, ready
+from kube32_controllers.pod_control import available, int_or_percent
+from kube32_sim.api.pod_state import ready
 from kube32_sim.clock import parse_time, rfc3339
 
 JsonObject = dict[str, Any]

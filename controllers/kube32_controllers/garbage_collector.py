@@ -64,7 +64,9 @@ class GarbageCollector:
     name = "garbage-collector"
     watches = ()
 
-    def __init__(self, store: Objects, table: ResourceTable) -> None:
+    def __init__(self, store: Objects, table: ResourceTable, computed: Iterable[tuple[str, str]] = ()) -> None:
+        """computed: types whose objects come and go by themselves and cannot be written."""
+        self._computed = frozenset(computed)
         self._store = store
         self._table = table
         self.source = AllTypes(store, self.keys_of, self.initial_keys())
@@ -95,6 +97,8 @@ class GarbageCollector:
             yield from self._leaving_owners(previous.owners)
 
     def _concerned(self, stored: Stored) -> Iterator[str]:
+        if stored.storage in self._computed:
+            return
         if stored.deleting or not all(self._sound(uid, stored.namespace) for uid in stored.owners):
             yield stored.uid
 
@@ -126,6 +130,8 @@ class GarbageCollector:
         return Plan()
 
     def _row(self, stored: Stored) -> ResourceType | None:
+        if stored.storage in self._computed:
+            return None
         try:
             return self._table.by_storage(stored.storage)
         except KeyError:

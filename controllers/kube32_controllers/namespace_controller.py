@@ -119,7 +119,9 @@ class NamespaceController:
     name = "namespace"
     watches = ()
 
-    def __init__(self, store: Store, table: ResourceTable) -> None:
+    def __init__(self, store: Store, table: ResourceTable, computed: Iterable[tuple[str, str]] = ()) -> None:
+        """computed: types whose objects come and go by themselves and cannot be deleted."""
+        self._computed = frozenset(computed)
         self._store = store
         self._table = table
         self.source = AllTypes(store, self.keys_of, self.initial_keys())
@@ -152,6 +154,7 @@ class NamespaceController:
         return plan_namespace(namespace, self._content(key, view), now)
 
     def _content(self, namespace: str, view: View) -> list[Content]:
-        rows = (self._table.by_storage(storage) for storage in self._table.storages())
+        storages = (storage for storage in self._table.storages() if storage not in self._computed)
+        rows = (self._table.by_storage(storage) for storage in storages)
         kinds = (Content(row, view.list(_resource(row), namespace)) for row in rows if row.namespaced)
         return [kind for kind in kinds if kind.objects]

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from kube32_sim.api.pod_state import ready_condition, terminating
 from kube32_sim.client import NAMESPACES, PODS, Resource
 from kube32_sim.clock import parse_time
 from kube32_sim.ids import ALPHABET
@@ -122,32 +123,9 @@ def terminating_namespace(view: View, namespace: str) -> bool:
 # what state
 
 
-def terminating(pod: JsonObject) -> bool:
-    return "deletionTimestamp" in pod["metadata"]
-
-
-def finished(pod: JsonObject) -> bool:
-    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
-
-
-def active(pod: JsonObject) -> bool:
-    return not terminating(pod) and not finished(pod)
-
-
-def _ready_condition(pod: JsonObject) -> JsonObject | None:
-    for condition in pod.get("status", {}).get("conditions", ()):
-        if condition["type"] == "Ready":
-            return condition if condition.get("status") == "True" else None
-    return None
-
-
-def ready(pod: JsonObject) -> bool:
-    return _ready_condition(pod) is not None
-
-
 def available_at(pod: JsonObject, min_ready_seconds: int) -> float | None:
     """Since or from when a pod counts as available (seconds since 1970); None while it is not ready."""
-    condition = _ready_condition(pod)
+    condition = ready_condition(pod)
     if condition is None:
         return None
     if not min_ready_seconds:
