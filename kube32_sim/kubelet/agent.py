@@ -31,7 +31,10 @@ LONGEST_RETRY = 10.0
 
 
 class Board:
-    """`start` registers the board and lets it live on the clock; `stop` ends it, its objects stay as they are."""
+    """`start` registers the board and lets it live on the clock; `stop` ends it, its objects stay as they are.
+
+    registered: set when the Node is there.
+    """
 
     def __init__(self, client: Client, clock: Clock, ids: Ids, name: str, profile: Profile) -> None:
         self.name = name
@@ -43,6 +46,8 @@ class Board:
         self._node = NodeKeeper(client, clock, recorder, name, profile, self._wake.set)
         self._pods = PodKeeper(client, clock, recorder, name, profile)
         self._report_at = 0.0
+        self._fault, self._fault_since = "", 0.0
+        self.registered = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -62,13 +67,16 @@ class Board:
         while not await attempt(self._register, f"registering board {self.name}"):
             await self._clock.sleep(pause)
             pause = min(LONGEST_RETRY, pause * 2)
+        self.registered.set()
         self._report_at = self._clock.now() + self._first(REPORT_EVERY)
         self._spawn(self._renew(), "lease")
         self._spawn(self._node.follow(self._register), "node")
         self._spawn(self._follow_pods(), "pods")
         while True:
             await self._wait_for_work()
-            for entry in self._pods.due():
+            if self._node.fault != self._fault:
+                await self._fault_changed(self._node.fault)
+            for entry in self._pods.due() if self._fault != "stopped" else ():
                 await self._tend(entry)
             await self._report()
 
@@ -97,8 +105,17 @@ class Board:
 
         await follow(self._client, self._clock, PODS, f"spec.nodeName={self.name}", listed, changed)
 
+    async def _fault_changed(self, fault: str) -> None:
+        """A board is cut off or switched off, or back: then it catches up at once."""
+        before, since = self._fault, self._fault_since
+        self._fault, self._fault_since = fault, self._clock.now()
+        if before == "stopped":
+            self._pods.power_cycle(since)
+        self._pods.look_at_all()
+        await attempt(self._node.renew, f"renewing the lease of {self.name}")
+
     async def _wait_for_work(self) -> None:
-        due = self._pods.next_due()
+        due = self._pods.next_due() if self._fault != "stopped" else None
         at = self._report_at if due is None else min(due, self._report_at)
         cancel = self._clock.call_at(at, self._wake.set)
         try:
@@ -107,7 +124,7 @@ class Board:
             cancel()
 
     async def _tend(self, entry: Entry) -> None:
-        silent = bool(self._node.fault)
+        silent = bool(self._fault)
         if not await attempt(lambda: self._pods.tend(entry, silent=silent), f"pod on {self.name}"):
             entry.look_again(self._clock.now() + FIRST_RETRY)
 

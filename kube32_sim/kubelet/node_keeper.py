@@ -143,9 +143,8 @@ class NodeKeeper:
         self.node = node
         if not known:
             self._lease = None
-        if not known or not is_ready(node):
+        if not known or not is_ready(node) or fault != self.fault:
             self.reported = None
-        if self.reported is None or fault != self.fault:
             self._changed()
 
 

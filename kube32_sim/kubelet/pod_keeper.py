@@ -16,7 +16,7 @@ from kube32_sim.clock import Clock
 from kube32_sim.kubelet import addresses
 from kube32_sim.kubelet.boards import Profile
 from kube32_sim.kubelet.claims import Amounts, admit, free, pod_requests
-from kube32_sim.kubelet.pod_life import Happening, PodLife, advance, begin, refuse
+from kube32_sim.kubelet.pod_life import Happening, PodLife, advance, begin, power_cycle, refuse
 from kube32_sim.kubelet.pod_status import pod_status, resume, status_patch
 from kube32_sim.kubelet.recorder import Recorder, pod_reference
 
@@ -88,6 +88,17 @@ class PodKeeper:
             self._forget(key)
         for pod in pods:
             self._see(pod)
+
+    def look_at_all(self) -> None:
+        for entry in self._entries.values():
+            entry.due = 0.0
+
+    def power_cycle(self, off: float) -> None:
+        """The board was off since `off`: it has forgotten what it had to tell, and starts its pods again."""
+        for entry in self._entries.values():
+            if entry.life is not None and not entry.life.over:
+                entry.life, happenings = power_cycle(entry.pod, entry.life, off, self._clock.now())
+                entry.untold = list(happenings)
 
     def on_event(self, event: WatchEvent) -> None:
         pod = event.object

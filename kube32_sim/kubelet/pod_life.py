@@ -27,6 +27,8 @@ BACK_OFF_FORGOTTEN = 600.0
 """A container that ran this long starts its back-off anew."""
 KILLED = 143
 """Exit code of a process that SIGTERM ended."""
+POWER_LOST = 255
+"""Exit code of a container that ended without a kubelet to see it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,30 @@ def advance(pod: JsonObject, life: PodLife, now: float) -> Advanced:
         return Advanced(life, tuple(happenings), gone=True)
     moments = [moment for moment in (due, _next_ready(life, behaviour)) if moment is not None]
     return Advanced(life, tuple(happenings), min(moments, default=None))
+
+
+def power_cycle(pod: JsonObject, life: PodLife, off: float, now: float) -> tuple[PodLife, tuple[Happening, ...]]:
+    """A board that was off since `off` is back: what ran is lost, and started again where the pod allows it."""
+    again = pod["spec"].get("restartPolicy", "Always") != "Never" and not pod["metadata"].get("deletionTimestamp")
+    happenings: list[Happening] = []
+    cycled = []
+    specs = (*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"])
+    for spec, container in zip(specs, (*life.init, *life.containers), strict=True):
+        cut = container.running is not None or container.waiting_until is not None
+        cycled.append(_cycled(container, again, off, now) if cut else container)
+        happenings.extend(_starting(pod, spec) if cut and again else ())
+    init = len(life.init)
+    return replace(life, init=tuple(cycled[:init]), containers=tuple(cycled[init:]), seen=now), tuple(happenings)
+
+
+def _cycled(container: ContainerLife, again: bool, off: float, now: float) -> ContainerLife:
+    lost = container.last
+    if container.running is not None:
+        lost = Ended(POWER_LOST, container.running, max(off, container.running))
+    if not again:
+        return replace(container, running=None, waiting_until=None, ended=lost, last=None)
+    restarts = container.restarts + 1
+    return replace(container, running=now, waiting_until=None, last=lost, restarts=restarts, back_off=None)
 
 
 def is_sidecar(container: JsonObject) -> bool:

@@ -1,4 +1,4 @@
-"""Boards in a process of their own: `kube32-sim kubelet`.  They speak only HTTP, as boards on a desk would."""
+"""Many boards at once: inside `serve`, or in a process of their own (`kube32-sim kubelet`) that speaks only HTTP."""
 
 from __future__ import annotations
 
@@ -6,29 +6,52 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from kube32_sim.clock import RealClock
-from kube32_sim.http_client import HttpClient
+from kube32_sim.client import Client
+from kube32_sim.clock import Clock, RealClock
 from kube32_sim.ids import Ids
 from kube32_sim.kubeconfig import Access
 from kube32_sim.kubelet.agent import Board
 from kube32_sim.kubelet.boards import profiles
 
 START_EVERY = 0.003
-"""Seconds between two boards that start, so that a thousand do not all register in one moment."""
+"""Seconds between two boards of a process, so that a thousand do not all register in one moment."""
 
 log = logging.getLogger(__name__)
 
 
+class Boards:
+    """Boards by (node name, profile) that live on one clock."""
+
+    def __init__(self, client: Client, clock: Clock, ids: Ids, boards: Sequence[tuple[str, str]]) -> None:
+        self._clock = clock
+        self._boards = [Board(client, clock, ids, name, profiles()[profile]) for name, profile in boards]
+
+    async def start(self) -> None:
+        """Answers when all are registered."""
+        for board in self._boards:
+            board.start()
+        for board in self._boards:
+            await board.registered.wait()
+
+    async def start_slowly(self) -> None:
+        """One after the other, without waiting for any of them."""
+        for board in self._boards:
+            board.start()
+            await self._clock.sleep(START_EVERY)
+
+    async def stop(self) -> None:
+        await asyncio.gather(*(board.stop() for board in self._boards))
+
+
 async def run_boards(access: Access, names: Sequence[str], profile: str) -> None:
-    """Run boards until cancelled.  A server that is not there (yet) is waited for."""
-    clock, ids = RealClock(), Ids()
+    """Run boards over HTTP until cancelled.  A server that is not there (yet) is waited for."""
+    from kube32_sim.http_client import HttpClient
+
     async with HttpClient(access) as client:
-        boards = [Board(client, clock, ids, name, profiles()[profile]) for name in names]
-        log.info("%d boards of kind %s for %s", len(boards), profile, access.server)
+        boards = Boards(client, RealClock(), Ids(), [(name, profile) for name in names])
+        log.info("%d boards of kind %s for %s", len(names), profile, access.server)
         try:
-            for board in boards:
-                board.start()
-                await clock.sleep(START_EVERY)
+            await boards.start_slowly()
             await asyncio.get_running_loop().create_future()
         finally:
-            await asyncio.gather(*(board.stop() for board in boards))
+            await boards.stop()
