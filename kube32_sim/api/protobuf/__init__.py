@@ -27,16 +27,22 @@ def decode(data: bytes, expected: tuple[str, str] = ("", "")) -> tuple[str, str,
     try:
         api_version, kind, raw = unwrapped(data)
     except (DecodeError, ValueError) as error:
-        raise _unrecognized(data, expected[1], str(error)) from None
+        raise _unrecognized(data, expected[1], _reason(error)) from None
     api_version, kind = api_version or expected[0], kind or expected[1]
     try:
         return api_version, kind, read_object(api_version, kind, raw)
     except (DecodeError, ValueError, RecursionError) as error:
         if not kind:
-            raise _unrecognized(data, "", str(error)) from None
+            raise _unrecognized(data, "", _reason(error)) from None
         version = api_version.rpartition("/")[2]
-        why = f'{kind} in version "{version}" cannot be handled as a {expected[1] or kind}: {error}'
+        why = f'{kind} in version "{version}" cannot be handled as a {expected[1] or kind}: {_reason(error)}'
         raise bad_request(why) from None
+
+
+def _reason(error: Exception) -> str:
+    """The message of an error, without the runtime's name for the message type."""
+    runtime, separator, text = str(error).rpartition("': ")
+    return f"proto: {text}" if separator and runtime.startswith("Error parsing message") else str(error)
 
 
 def _unrecognized(data: bytes, kind: str, why: str) -> ApiError:

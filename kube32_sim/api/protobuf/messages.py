@@ -80,6 +80,9 @@ _RENAMED = {
     ("JSONSchemaProps", "xKubernetesValidations"): "x-kubernetes-validations",
 }
 
+#: Old names of kinds that are still taken.
+_ALIASES = {("policy/v1beta1", "Eviction"): "k8s.io.api.policy.v1.Eviction"}
+
 Shape = Literal["one", "list", "map", "embedded"]
 
 
@@ -127,7 +130,7 @@ def message_for(api_version: str, kind: str) -> str | None:
     message = f"{package}.{version}.{kind}"
     if package is not None and message in _table():
         return message
-    return f"{META}.{kind}" if kind in _EVERYWHERE else None
+    return f"{META}.{kind}" if kind in _EVERYWHERE else _ALIASES.get((api_version, kind))
 
 
 _classes: dict[str, type[Message]] = {}
@@ -155,9 +158,11 @@ class _Files:
         self._names: list[str] = []
 
     def describe(self, message: str) -> None:
-        from google.protobuf.descriptor_pb2 import FileDescriptorProto
+        from google.protobuf.descriptor_pb2 import Edition, FileDescriptorProto
 
-        file = FileDescriptorProto(name=f"{message}.proto", syntax="proto2", dependency=self._names)
+        file = FileDescriptorProto(name=f"{message}.proto", dependency=self._names)
+        # As Go has it: presence of scalars is kept, and strings are UTF-8 (proto2 would let other bytes pass).
+        file.syntax, file.edition = "editions", Edition.EDITION_2023
         missing = [message]
         while missing:
             name = missing.pop()

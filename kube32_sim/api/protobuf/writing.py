@@ -70,7 +70,7 @@ def _write_field(message: Any, field: Field, value: Any) -> None:
 
 
 def _scalar(kind: str, value: Any) -> Any:
-    return b64decode(value) if kind == "bytes" else value
+    return b64decode(value, validate=True) if kind == "bytes" else value
 
 
 def _time(message: Any, value: str) -> None:
