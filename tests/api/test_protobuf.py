@@ -169,8 +169,11 @@ def test_an_empty_time_is_no_time() -> None:
 
 
 def field(number: int, data: bytes) -> bytes:
-    assert len(data) < 128
-    return bytes([number << 3 | 2, len(data)]) + data
+    length, rest = bytearray(), len(data)
+    while rest > 127:
+        length.append(rest & 127 | 128)
+        rest >>= 7
+    return bytes([number << 3 | 2, *length, rest]) + data
 
 
 def body(api_version: str, kind: str, raw: bytes) -> bytes:
@@ -246,6 +249,14 @@ def test_a_time_out_of_range() -> None:
     seconds = b"\x08" + b"\xff" * 8 + b"\x7f"  # 2**63 - 1
     with pytest.raises(ApiError, match="a time outside of the years 1 to 9999"):
         decode(body("v1", "ConfigMap", field(1, field(8, seconds))))
+
+
+def test_bodies_in_bodies_without_end() -> None:
+    data = b"{}"
+    for _ in range(1000):
+        data = body("apps/v1", "ControllerRevision", field(2, field(1, data)))
+    with pytest.raises(ApiError, match="exceeded max depth"):
+        decode(data)
 
 
 @pytest.mark.parametrize(("api_version", "kind"), [("v9", "Pod"), ("v1", "Widget"), ("core/v1", "Pod"), ("", "Pod")])

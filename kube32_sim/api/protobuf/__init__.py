@@ -41,6 +41,8 @@ def decode(data: bytes, expected: tuple[str, str] = ("", "")) -> tuple[str, str,
 
 def _reason(error: Exception) -> str:
     """The message of an error, without the runtime's name for the message type."""
+    if isinstance(error, RecursionError):
+        return "exceeded max depth"
     runtime, separator, text = str(error).rpartition("': ")
     return f"proto: {text}" if separator and runtime.startswith("Error parsing message") else str(error)
 
