@@ -15,6 +15,7 @@ from kube32_sim.api.strategies.pod_defaults import default_pod_template
 from kube32_sim.api.strategies.spec import SpecStrategy
 from kube32_sim.api.validation import workloads_apps as apps
 from kube32_sim.api.validation import workloads_batch as batch
+from kube32_sim.api.validation.pod_warnings import name_warning, pod_template_warnings
 from kube32_sim.api.validation.workloads_common import NOT_NEGATIVE, immutable, non_negative, selector_value
 
 JsonObject = dict[str, Any]
@@ -23,11 +24,14 @@ _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _NUMBER = re.compile(r"-?[0-9]{1,18}").fullmatch
 
 
-def template_warnings(template: JsonObject, old: JsonObject | None, path: str) -> list[str]:
+def warn(template: JsonObject, old: JsonObject | None, path: str) -> list[str]:
     """Warnings about a pod template; none where it is the old one."""
-    from kube32_sim.api.strategies.pods import pod_template_warnings
-
     return [] if template == old else pod_template_warnings(template, path)
+
+
+def warn_about_name(obj: JsonObject, old: JsonObject | None) -> list[str]:
+    """Pods take the names of Jobs, and hosts the names of pods: a name that is no DNS label earns a warning."""
+    return name_warning(obj["metadata"].get("name", ""), "Pod names and hostnames") if old is None else []
 
 
 class Workload(SpecStrategy):
@@ -51,7 +55,7 @@ class Workload(SpecStrategy):
         return found
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
-        return template_warnings(obj["spec"]["template"], old and old["spec"].get("template"), "spec.template")
+        return warn(obj["spec"]["template"], old and old["spec"].get("template"), "spec.template")
 
     def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return non_negative(obj.get("status") or {}, "status", *_COUNTERS)
@@ -235,8 +239,7 @@ class Job(Workload):
         return batch.validate_job_status(obj)
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
-        about_name = batch.warn_about_name(obj["metadata"].get("name", "")) if old is None else []
-        return about_name + super().warnings(obj, old, context)
+        return warn_about_name(obj, old) + super().warnings(obj, old, context)
 
 
 def _default_labels(obj: JsonObject) -> None:
@@ -270,10 +273,9 @@ class CronJob(SpecStrategy):
         return batch.validate_cron_job(obj)
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
-        about_name = batch.warn_about_name(obj["metadata"].get("name", "")) if old is None else []
         template = obj["spec"]["jobTemplate"]["spec"]["template"]
         before = old["spec"]["jobTemplate"]["spec"].get("template") if old else None
-        return about_name + template_warnings(template, before, "spec.jobTemplate.spec.template")
+        return warn_about_name(obj, old) + warn(template, before, "spec.jobTemplate.spec.template")
 
 
 class PodTemplate(Strategy):
@@ -286,7 +288,7 @@ class PodTemplate(Strategy):
         return apps.validate_template(obj["template"], "template")
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
-        return template_warnings(obj["template"], old and old.get("template"), "template")
+        return warn(obj["template"], old and old.get("template"), "template")
 
 
 class ControllerRevision(Strategy):

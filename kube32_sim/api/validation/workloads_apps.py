@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, not_supported, required
+from kube32_sim.api.validation.pod import validate_pod_template
 from kube32_sim.api.validation.workloads_common import (
     as_number,
     at_most_all,
@@ -28,8 +29,6 @@ MISMATCH = "`selector` does not match template `labels`"
 
 def validate_template(template: JsonObject, path: str) -> list[FieldError]:
     """Failures of a pod template, as every workload has one."""
-    from kube32_sim.api.strategies.pods import validate_pod_template
-
     return validate_pod_template(template, path)
 
 

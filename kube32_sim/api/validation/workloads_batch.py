@@ -332,19 +332,6 @@ def _job_template(template: JsonObject, path: str) -> list[FieldError]:
     return found
 
 
-def warn_about_name(name: str) -> list[str]:
-    """Pods take the names of Jobs, and hosts the names of pods: a name that is no DNS label earns a warning."""
-    if not (why := names.dns1123_label(name)):
-        return []
-    if "." in name and not names.dns1123_label(name.replace(".", "-")):
-        why = ["must not contain dots"]
-    text = ", ".join(why)
-    return [
-        "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
-        f"a DNS label is recommended: [{text}]"
-    ]
-
-
 def validate_job_status(job: JsonObject) -> list[FieldError]:
     """A Job's counters are never negative."""
     return non_negative(job.get("status") or {}, "status", "active", "succeeded", "failed", "ready", "terminating")

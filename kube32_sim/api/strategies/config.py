@@ -1,0 +1,271 @@
+"""Configuration: ConfigMap, Secret, LimitRange, ResourceQuota, PriorityClass, RBAC, CustomResourceDefinition, and the
+kinds by which a cluster is extended (admission registration, certificates, aggregated APIs).
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from kube32_sim.api.errors import FieldError, forbidden_field
+from kube32_sim.api.strategies.base import Context, Strategy
+from kube32_sim.api.strategies.spec import ALL_METADATA, CreatedByPut, SpecStrategy, Unversioned
+from kube32_sim.api.validation import config_crd as crd
+from kube32_sim.api.validation import config_data as data
+from kube32_sim.api.validation import config_extend as extend
+from kube32_sim.api.validation import config_limits as limits
+from kube32_sim.api.validation import config_rbac as rbac
+from kube32_sim.api.validation.names import path_segment
+from kube32_sim.api.validation.workloads_common import immutable
+
+JsonObject = dict[str, Any]
+
+
+class ConfigMap(Strategy):
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return data.validate_config_map(obj)
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return data.locked(obj, old, "data", "binaryData") + data.validate_config_map(obj)
+
+
+class Secret(Strategy):
+    """`stringData` is for writing only: its values go into `data`, over what is there."""
+
+    def default(self, obj: JsonObject) -> None:
+        if not obj.get("type"):
+            obj["type"] = "Opaque"
+        texts = obj.pop("stringData", None)
+        if texts:
+            encoded = {key: base64.b64encode(text.encode("utf-8", "surrogatepass")) for key, text in texts.items()}
+            obj["data"] = (obj.get("data") or {}) | {key: value.decode() for key, value in encoded.items()}
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return data.validate_secret(obj)
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        found = data.secret_type_fixed(obj, old)
+        return found + data.locked(obj, old, "data") + data.validate_secret(obj)
+
+
+class LimitRange(CreatedByPut):
+    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
+        for limit in spec.get("limits") or ():
+            if limit.get("type") == "Container":
+                _default_limit(limit)
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return limits.validate_limit_range(obj["spec"])
+
+
+def _default_limit(limit: JsonObject) -> None:
+    """A container's default limit is its maximum, its default request the default limit, or else the minimum."""
+    default = (limit.get("max") or {}) | (limit.get("default") or {})
+    request = (limit.get("min") or {}) | default | (limit.get("defaultRequest") or {})
+    if default:
+        limit["default"] = default
+    if request:
+        limit["defaultRequest"] = request
+
+
+class ResourceQuota(SpecStrategy):
+    returns_deleted = True
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return limits.validate_quota(obj["spec"])
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return self.validate(obj, context) + limits.quota_scopes_fixed(obj["spec"], old["spec"])
+
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return limits.validate_quota_status(obj.get("status") or {})
+
+
+class PriorityClass(Strategy):
+    """Its generation stays 1: nothing that counts may change."""
+
+    def default(self, obj: JsonObject) -> None:
+        obj.setdefault("value", 0)
+        obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+    def spec_of(self, obj: JsonObject) -> JsonObject:
+        return {}
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return rbac.validate_priority_class(obj)
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        found: list[FieldError] = []
+        if obj.get("value") != old.get("value"):
+            found.append(forbidden_field("value", "may not be changed in an update."))
+        policy = obj.get("preemptionPolicy")
+        return found + immutable(policy, old.get("preemptionPolicy"), "preemptionPolicy")
+
+
+class _Rbac(Strategy):
+    create_on_update = True
+
+    def __init__(self, *, namespaced: bool) -> None:
+        self.namespaced = namespaced
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        return path_segment(name, prefix=prefix)
+
+
+class Role(_Rbac):
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return rbac.validate_aggregation(obj) + rbac.validate_rules(obj, self.namespaced)
+
+
+class RoleBinding(_Rbac):
+    def default(self, obj: JsonObject) -> None:
+        reference = obj.setdefault("roleRef", {})
+        if not reference.get("apiGroup"):
+            reference["apiGroup"] = rbac.GROUP
+        for subject in obj.get("subjects") or ():
+            if not subject.get("apiGroup") and subject.get("kind") in ("User", "Group"):
+                subject["apiGroup"] = rbac.GROUP
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return rbac.validate_binding(obj, self.namespaced)
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return self.validate(obj, context) + rbac.role_fixed(obj, old)
+
+
+class CustomResourceDefinition(Unversioned):
+    """Only kept so far: the resources it defines are not served, and the answer says so."""
+
+    returns_deleted = True
+    status_locks = ALL_METADATA
+
+    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
+        names = spec.setdefault("names", {})
+        kind = names.get("kind", "")
+        if kind:
+            if not names.get("singular"):
+                names["singular"] = kind.lower()
+            if not names.get("listKind"):
+                names["listKind"] = f"{kind}List"
+        spec.setdefault("conversion", {}).setdefault("strategy", "None")
+
+    def reset_status(self, obj: JsonObject) -> None:
+        stored = [
+            each["name"] for each in obj["spec"].get("versions") or () if each.get("storage") and each.get("name")
+        ]
+        obj["status"] = {"conditions": [], "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored}
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return crd.validate_crd(obj)
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return self.validate(obj, context) + crd.validate_crd_update(obj, old)
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        if old is not None:
+            return []
+        return [f"kube32-sim stores this definition but does not serve {obj['metadata'].get('name', '')} yet"]
+
+
+class Webhooks(Strategy):
+    """ValidatingWebhookConfiguration and MutatingWebhookConfiguration."""
+
+    unconditional_update = False
+
+    def __init__(self, *, mutating: bool) -> None:
+        self.mutating = mutating
+
+    def default(self, obj: JsonObject) -> None:
+        for webhook in obj.get("webhooks") or ():
+            extend.default_webhook(webhook, mutating=self.mutating)
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return extend.validate_webhooks(obj)
+
+
+class AdmissionPolicy(SpecStrategy):
+    """ValidatingAdmissionPolicy and MutatingAdmissionPolicy."""
+
+    unconditional_update = False
+    status_locks = ALL_METADATA
+
+    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
+        spec.setdefault("failurePolicy", "Fail")
+        extend.default_match(spec.get("matchConstraints"))
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return extend.validate_policy(obj["spec"])
+
+
+class AdmissionPolicyBinding(SpecStrategy):
+    unconditional_update = False
+
+    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
+        extend.default_match(spec.get("matchResources"))
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return extend.validate_policy_binding(obj["spec"])
+
+
+class CertificateSigningRequest(SpecStrategy):
+    """Who asks is written by the server; the spec never changes afterwards."""
+
+    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
+        if not spec.get("usages"):
+            spec["usages"] = ["digital signature", "key encipherment"]
+
+    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        super().prepare_create(obj, context)
+        spec = obj["spec"]
+        spec["username"] = context.user
+        spec["groups"] = ["system:masters", "system:authenticated"]
+        spec.pop("uid", None)
+        spec.pop("extra", None)
+
+    def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        super().prepare_update(obj, old, context)
+        obj["spec"] = old["spec"]
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return extend.validate_signing_request(obj["spec"])
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return []
+
+
+class ApiService(Unversioned):
+    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
+        service = spec.get("service")
+        if service is not None:
+            service.setdefault("port", 443)
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        return path_segment(name, prefix=prefix)
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return extend.validate_api_service(obj)
+
+
+_RBAC = "rbac.authorization.k8s.io"
+_ADMISSION = "admissionregistration.k8s.io"
+
+STRATEGIES: dict[tuple[str, str], Strategy] = {
+    ("", "ConfigMap"): ConfigMap(),
+    ("", "Secret"): Secret(),
+    ("", "LimitRange"): LimitRange(),
+    ("", "ResourceQuota"): ResourceQuota(),
+    ("scheduling.k8s.io", "PriorityClass"): PriorityClass(),
+    (_RBAC, "Role"): Role(namespaced=True),
+    (_RBAC, "ClusterRole"): Role(namespaced=False),
+    (_RBAC, "RoleBinding"): RoleBinding(namespaced=True),
+    (_RBAC, "ClusterRoleBinding"): RoleBinding(namespaced=False),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): CustomResourceDefinition(),
+    (_ADMISSION, "ValidatingWebhookConfiguration"): Webhooks(mutating=False),
+    (_ADMISSION, "MutatingWebhookConfiguration"): Webhooks(mutating=True),
+    (_ADMISSION, "ValidatingAdmissionPolicy"): AdmissionPolicy(),
+    (_ADMISSION, "MutatingAdmissionPolicy"): AdmissionPolicy(),
+    (_ADMISSION, "ValidatingAdmissionPolicyBinding"): AdmissionPolicyBinding(),
+    (_ADMISSION, "MutatingAdmissionPolicyBinding"): AdmissionPolicyBinding(),
+    ("certificates.k8s.io", "CertificateSigningRequest"): CertificateSigningRequest(),
+    ("apiregistration.k8s.io", "APIService"): ApiService(),
+}

@@ -1,0 +1,102 @@
+"""Validation of ConfigMap and Secret.  Rules, order and words are upstream's core validation."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import orjson
+
+from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, required, too_long
+from kube32_sim.api.validation.names import config_map_key
+from kube32_sim.api.validation.workloads_common import IMMUTABLE
+
+JsonObject = dict[str, Any]
+
+MOST_BYTES = 1024 * 1024
+"""Of all values of a ConfigMap or Secret together."""
+
+ACCOUNT_NAME = "kubernetes.io/service-account.name"
+LOCKED = "field is immutable when `immutable` is set"
+_REDACTED = "<secret contents redacted>"
+_NOT_ENOUGH_DATA = "unexpected end of JSON input"
+
+
+def encoded_size(value: str) -> int:
+    """Bytes behind a base64 text (that was decoded once already)."""
+    return len(value) * 3 // 4 - value.count("=", -2)
+
+
+def _text_size(value: str) -> int:
+    return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+
+
+def validate_config_map(obj: JsonObject) -> list[FieldError]:
+    data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
+    found: list[FieldError] = []
+    size = 0
+    for key in sorted(data):
+        found += [invalid_value(f"data[{key}]", key, why) for why in config_map_key(key)]
+        if key in binary:
+            found.append(invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData"))
+        size += _text_size(data[key])
+    for key in sorted(binary):
+        found += [invalid_value(f"binaryData[{key}]", key, why) for why in config_map_key(key)]
+        size += encoded_size(binary[key])
+    return [*found, too_long("[]", MOST_BYTES)] if size > MOST_BYTES else found
+
+
+def locked(new: JsonObject, old: JsonObject, *fields: str) -> list[FieldError]:
+    """Failures of changes to an object whose `immutable` is set: neither that nor `fields` may change."""
+    if not old.get("immutable"):
+        return []
+    found = [] if new.get("immutable") else [forbidden_field("immutable", LOCKED)]
+    return found + [forbidden_field(f, LOCKED) for f in fields if (new.get(f) or {}) != (old.get(f) or {})]
+
+
+def validate_secret(obj: JsonObject) -> list[FieldError]:
+    data = obj.get("data") or {}
+    found: list[FieldError] = []
+    for key in sorted(data):
+        found += [invalid_value(f"data[{key}]", key, why) for why in config_map_key(key)]
+    if sum(encoded_size(value) for value in data.values()) > MOST_BYTES:
+        found.append(too_long("data", MOST_BYTES))
+    return found + _secret_type(obj, obj.get("type", ""), data)
+
+
+_DOCKER_KEYS = {"kubernetes.io/dockerconfigjson": ".dockerconfigjson", "kubernetes.io/dockercfg": ".dockercfg"}
+
+
+def _secret_type(obj: JsonObject, kind: str, data: JsonObject) -> list[FieldError]:
+    if kind == "kubernetes.io/service-account-token":
+        name = (obj["metadata"].get("annotations") or {}).get(ACCOUNT_NAME)
+        return [] if name else [required(f"metadata.annotations[{ACCOUNT_NAME}]")]
+    if kind in _DOCKER_KEYS:
+        return _docker_config(data, _DOCKER_KEYS[kind])
+    if kind == "kubernetes.io/basic-auth":
+        keys = ("username", "password")
+        return [] if any(key in data for key in keys) else [required(f"data[{key}]") for key in keys]
+    if kind == "kubernetes.io/ssh-auth":
+        return [] if data.get("ssh-privatekey") else [required("data[ssh-privatekey]")]
+    if kind == "kubernetes.io/tls":
+        return [required(f"data[{key}]") for key in ("tls.crt", "tls.key") if key not in data]
+    return []
+
+
+def _docker_config(data: JsonObject, key: str) -> list[FieldError]:
+    if key not in data:
+        return [required(f"data[{key}]")]
+    try:
+        config = orjson.loads(base64.b64decode(data[key]))
+    except ValueError as error:
+        why = str(error).partition(": line")[0] or _NOT_ENOUGH_DATA
+        return [invalid_value(f"data[{key}]", _REDACTED, why)]
+    if isinstance(config, dict):
+        return []
+    why = "json: cannot unmarshal value into Go value of type map[string]interface {}"
+    return [invalid_value(f"data[{key}]", _REDACTED, why)]
+
+
+def secret_type_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    kind = new.get("type", "")
+    return [] if kind == old.get("type", "") else [invalid_value("type", kind, IMMUTABLE)]
