@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube32_sim.api import quantity
-from kube32_sim.kubelet.boards import COUNTED, HARDWARE, KIB, Profile
+from kube32_sim.kubelet.boards import COUNTED, HARDWARE, KIB, PSRAM, Profile
 
 JsonObject = dict[str, Any]
 Amounts = dict[str, int]
 
 DEFAULT_MEMORY = 16 * KIB
 """Of a pod in which no container says how much memory it wants."""
+ALIASES = {"esp.io/psram": PSRAM}
 IGNORED = ("cpu", "ephemeral-storage", "pods")
 """Never a reason to refuse a pod: a board has no more to say about them than the scheduler."""
 
@@ -47,6 +48,9 @@ def pod_requests(pod: JsonObject) -> Amounts:
 def _container_requests(container: JsonObject) -> Amounts:
     resources = container.get("resources") or {}
     wanted = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    for alias, name in ALIASES.items():
+        if alias in wanted:
+            wanted.setdefault(name, wanted.pop(alias))
     return {name: _amount(name, text) for name, text in wanted.items()}
 
 

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Run kube32-sim from a clone, on a machine with nothing but Python 3.11 and git.
+
+    python3 run.py serve [OPTION]...    start the simulator (or any other command of kube32-sim)
+    python3 run.py test  [OPTION]...    run the whole test suite (options are pytest's)
+
+The first time, what it needs is installed into the folder .venv of the clone; after that it starts at once.
+Nothing outside the clone is touched, but for pip's cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from typing import NoReturn
+
+CLONE = os.path.dirname(os.path.abspath(__file__))
+VENV = os.path.join(CLONE, ".venv")
+WINDOWS = os.name == "nt"
+PYTHON = os.path.join(VENV, "Scripts", "python.exe") if WINDOWS else os.path.join(VENV, "bin", "python")
+
+
+def main(arguments: list[str]) -> None:
+    if sys.version_info < (3, 11):  # noqa: UP036 - an older one gets here, and should be told
+        run_with_newer_python()
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print((__doc__ or "").strip())
+        return
+    if arguments[0] == "test":
+        prepare("dev")
+        os.chdir(CLONE)
+        become([PYTHON, "-m", "pytest", *arguments[1:]])
+    prepare("run")
+    become([PYTHON, "-m", "kube32_sim", *arguments])
+
+
+def run_with_newer_python() -> NoReturn:
+    for minor in (14, 13, 12, 11):
+        newer = shutil.which(f"python3.{minor}")
+        if newer:
+            become([newer, *sys.argv])
+    sys.exit(f"run.py: Python 3.11 or newer is needed; this is {sys.version.split()[0]} ({sys.executable})")
+
+
+def become(command: list[str]) -> NoReturn:
+    """Go on as another program: it gets our signals, and its exit code is ours."""
+    if WINDOWS:
+        sys.exit(subprocess.call(command))
+    sys.stdout.flush()
+    os.execv(command[0], command)
+
+
+def prepare(purpose: str) -> None:
+    """Make .venv hold what pyproject.toml asks for, to `run` or as `dev` for the tests too; at once if it does."""
+    wanted = fingerprint()
+    if wanted in (prepared_for("dev"), prepared_for(purpose)):
+        return
+    lock = only_one()
+    if wanted in (prepared_for("dev"), prepared_for(purpose)):
+        return  # another run did it while this one waited
+    if prepared_for("dev"):
+        purpose = "dev"  # do not take the tests' tools away again
+    say(f"installing what {'the tests need' if purpose == 'dev' else 'it needs'} into {VENV} (once, about a minute)")
+    install(make_venv(), "[dev]" if purpose == "dev" else "")
+    with open(stamp(purpose), "w") as file:
+        file.write(wanted)
+    os.close(lock)
+
+
+def fingerprint() -> str:
+    """Of everything that decides what .venv has to hold: dependencies, interpreter, place."""
+    with open(os.path.join(CLONE, "pyproject.toml"), "rb") as file:
+        return hashlib.sha256(file.read() + repr((sys.version, CLONE)).encode()).hexdigest()
+
+
+def stamp(purpose: str) -> str:
+    return os.path.join(VENV, f"prepared-to-{purpose}")
+
+
+def prepared_for(purpose: str) -> str:
+    """The fingerprint of what .venv holds; "" where it holds nothing."""
+    try:
+        with open(stamp(purpose)) as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def only_one() -> int:
+    """Wait until no other run prepares .venv; answers a file descriptor that keeps others out until it is closed."""
+    try:
+        os.makedirs(VENV, exist_ok=True)
+        lock = os.open(os.path.join(VENV, "lock"), os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        sys.exit(f"run.py: cannot write to {VENV}: {error.strerror}")
+    if not WINDOWS:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
+
+
+def make_venv() -> list[str]:
+    """An empty .venv; answers the pip to fill it with: its own or, where Python came without, another."""
+    for entry in os.scandir(VENV):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        elif entry.name != "lock":
+            os.remove(entry.path)
+    make = [sys.executable, "-m", "venv"]
+    if has("ensurepip") and subprocess.call([*make, VENV], stdout=subprocess.DEVNULL) == 0:
+        return [PYTHON, "-m", "pip"]
+    if subprocess.call([*make, "--without-pip", VENV]) != 0:
+        sys.exit("run.py: this Python cannot make virtual environments (on Debian: apt install python3-venv)")
+    if has("pip"):
+        return [sys.executable, "-m", "pip", "--python", PYTHON]
+    return [PYTHON, os.path.join(fetch_pip(), "pip")]
+
+
+def has(module: str) -> bool:
+    return subprocess.call([sys.executable, "-c", f"import {module}"], stderr=subprocess.DEVNULL) == 0
+
+
+def install(pip: list[str], extra: str) -> None:
+    options = ["--quiet", "--disable-pip-version-check", "--no-input"]
+    environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "0", "PIP_USER": "0"}
+    if subprocess.call([*pip, "install", *options, "--editable", CLONE + extra], env=environment) != 0:
+        sys.exit("run.py: installing failed; what pip said is above")
+
+
+def fetch_pip() -> str:
+    """pip's wheel from the package index; a wheel can be run as it is."""
+    import json
+    from urllib.parse import urljoin
+    from urllib.request import Request, urlopen
+
+    page = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/") + "/pip/"
+    try:
+        with urlopen(Request(page, headers={"Accept": "application/vnd.pypi.simple.v1+json"}), timeout=60) as answer:
+            files = json.load(answer)["files"]
+        wheel = [file for file in files if file["filename"].endswith(".whl") and not file.get("yanked")][-1]
+        with urlopen(urljoin(page, wheel["url"]), timeout=60) as answer:
+            content = answer.read()
+    except (OSError, ValueError, LookupError) as error:
+        sys.exit(f"run.py: this Python has no pip, and fetching it from {page} failed: {error}")
+    if hashlib.sha256(content).hexdigest() != wheel["hashes"]["sha256"]:
+        sys.exit(f"run.py: {wheel['filename']} from {page} is damaged")
+    path = os.path.join(VENV, wheel["filename"])
+    with open(path, "wb") as file:
+        file.write(content)
+    return path
+
+
+def say(text: str) -> None:
+    print(f"run.py: {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
