@@ -24,9 +24,7 @@ _BINARY_SUFFIX = ("", *_BINARY)
 _MAX_DIGITS = 1000
 _MAX_EXPONENT = 1000
 
-FORMAT_WRONG = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
+FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 SUFFIX_WRONG = "unable to parse quantity's suffix"
 NUMERIC_WRONG = "unable to parse numeric part of quantity"
 

@@ -23,37 +23,32 @@ TOO_DEEP = "exceeded max depth"
 
 
 class DecodeError(ValueError):
-    """A value that does not fit the schema.  The message is Go's, such as `json: cannot unmarshal …`.
-
-    inexact: the message or the value hangs on how a number was written, and the value held only its float.
-    """
-
-    def __init__(self, message: str, inexact: bool = False) -> None:
-        super().__init__(message)
-        self.inexact = inexact
+    """A value that does not fit the schema.  The message is Go's, such as `json: cannot unmarshal …`."""
 
 
 class Unexact(Exception):
     """Asked for by `exact`: a number's own text is needed; decode again with `leaves.ExactNumber`s."""
 
 
-def decode_value(value: Any, schema_key: str, *, exact: bool = False) -> tuple[JsonObject, list[str]]:
+def decode_value(
+    value: Any, schema_key: str, *, exact: bool = False, converting: bool = False
+) -> tuple[JsonObject, list[str]]:
     """A new object made of `value`, and the paths of its unknown fields; raises DecodeError.
 
     Top-level apiVersion and kind stay where they are.  The input is not changed, and shared with the result only
     inside fields without a schema (RawExtension and the like).  exact: raise Unexact where floats are not enough.
+    converting: errors are worded as for the result of a strategic merge patch.
     """
     try:
         made: JsonObject = fast.struct_decoder(schema_key)(value)
     except fast.Unusual:
-        return _diagnosed(value, schema_key, exact)
+        return _diagnosed(value, schema_key, exact, Diagnosis(converting))
     except RecursionError:
         raise DecodeError(TOO_DEEP) from None
     return made, []
 
 
-def _diagnosed(value: Any, schema_key: str, exact: bool) -> tuple[JsonObject, list[str]]:
-    diagnosis = Diagnosis()
+def _diagnosed(value: Any, schema_key: str, exact: bool, diagnosis: Diagnosis) -> tuple[JsonObject, list[str]]:
     error: str | None = None
     made: Any = {}
     try:
@@ -64,8 +59,7 @@ def _diagnosed(value: Any, schema_key: str, exact: bool) -> tuple[JsonObject, li
         raise DecodeError(TOO_DEEP) from None
     if exact and diagnosis.inexact:
         raise Unexact
-    if error is None:
-        error = diagnosis.error
+    error = error or diagnosis.error
     if error is not None:
         raise DecodeError(error)
     return made, list(diagnosis.unknown)

@@ -15,6 +15,11 @@ from kube32_sim.api.decode.types import Struct, Type, struct
 #: sigs.k8s.io/json reports no more than these.
 MOST_UNKNOWN = 100
 
+#: How apimachinery's converter names what it cannot make, and what it cannot make it from.
+_RESTORED = {"list": "slice", "map": "map", "struct": "struct"}
+_GO_KINDS = {"bool": "bool", "number": "int64", "string": "string", "array": "slice", "object": "map"}
+_GO_TYPES = _GO_KINDS | {"array": "[]interface {}", "object": "map[string]interface {}"}
+
 
 class Stopped(Exception):
     """Decoding ended at once; the message is Go's."""
@@ -30,9 +35,13 @@ def describe(value: Any) -> str:
 
 
 class Diagnosis:
-    """One decoding.  error: the first type error.  unknown: paths of unknown fields, in input order."""
+    """One decoding.  error: the first type error.  unknown: paths of unknown fields, in input order.
 
-    def __init__(self) -> None:
+    converting: errors are worded as for the result of a strategic merge patch.
+    """
+
+    def __init__(self, converting: bool = False) -> None:
+        self._converting = converting
         self.error: str | None = None
         self.unknown: dict[str, None] = {}
         self.inexact = False
@@ -53,23 +62,29 @@ class Diagnosis:
     def _zero(self, of: Type) -> Any:
         return self._object(struct(of.key), {}) if of.kind == "struct" else of.zero
 
-    def _wrong(self, of: str, value: Any, exactly: bool = False) -> None:
+    def _wrong(self, of: Type, value: Any, exactly: bool = False) -> None:
         """Remember a type error.  exactly: the message quotes the number."""
-        if self.error is not None:
-            return
+        if self.error is None:
+            self.error = self._conversion(of, value) if self._converting else self._unmarshalling(of, value, exactly)
+
+    def _unmarshalling(self, of: Type, value: Any, exactly: bool) -> str:
         what = describe(value)
         if exactly and what == "number":
             self.inexact = self.inexact or value.__class__ is float
             what = f"number {leaves.number_text(value)}"
-        if self._fields:
-            where = f"Go struct field {self._struct}.{'.'.join(self._fields)}"
-        else:
-            where = "Go value"
-        self.error = f"json: cannot unmarshal {what} into {where} of type {of}"
+        where = f"Go struct field {self._struct}.{'.'.join(self._fields)}" if self._fields else "Go value"
+        return f"json: cannot unmarshal {what} into {where} of type {of.go}"
+
+    def _conversion(self, of: Type, value: Any) -> str:
+        """The words of apimachinery's converter, which a strategic merge patch's result goes through."""
+        if of.kind in _RESTORED:
+            return f"cannot restore {_RESTORED[of.kind]} from {_GO_KINDS[describe(value)]}"
+        what = "float64" if isinstance(value, float) else _GO_TYPES[describe(value)]
+        return f"cannot convert {what} to {of.go}"
 
     def decode_struct(self, of: Type, value: Any) -> Any:
         if not isinstance(value, dict):
-            self._wrong(of.go, value)
+            self._wrong(of, value)
             return self._zero(of)
         return self._object(struct(of.key), value)
 
@@ -83,10 +98,10 @@ class Diagnosis:
             elif item is not None:
                 self._struct = of.name
                 self._fields.append(name)
-                item = self._at(f".{name}" if self._path else name, entry.type, item)
+                typed = self._at(f".{name}" if self._path else name, entry.type, item)
                 self._fields.pop()
-                if item or (entry.keep and item is not None):
-                    made[name] = item
+                if typed or (entry.keep and typed is not None):
+                    made[name] = typed
         self._struct = outer
         for name, kind in of.always:
             if name not in made:
@@ -105,39 +120,39 @@ class Diagnosis:
 
     def decode_list(self, of: Type, value: Any) -> Any:
         if not isinstance(value, list):
-            self._wrong(of.go, value)
+            self._wrong(of, value)
             return None
         return [self._at(f"[{index}]", _elem(of), item) for index, item in enumerate(value)]
 
     def decode_map(self, of: Type, value: Any) -> Any:
         if not isinstance(value, dict):
-            self._wrong(of.go, value)
+            self._wrong(of, value)
             return None
         return {name: self._at(f".{name}", _elem(of), item) for name, item in value.items()}
 
     def decode_string(self, of: Type, value: Any) -> Any:
         if isinstance(value, str):
             return value
-        self._wrong(of.go, value)
+        self._wrong(of, value)
         return None
 
     def decode_bool(self, of: Type, value: Any) -> Any:
         if isinstance(value, bool):
             return value
-        self._wrong(of.go, value)
+        self._wrong(of, value)
         return None
 
     def decode_int(self, of: Type, value: Any) -> Any:
         limit = 2 ** (of.bits - 1)
         if isinstance(value, int) and not isinstance(value, bool) and -limit <= value < limit:
             return value
-        self._wrong(of.go, value, exactly=True)
+        self._wrong(of, value, exactly=True)
         return None
 
     def decode_float(self, of: Type, value: Any) -> Any:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return float(value) if isinstance(value, leaves.ExactNumber) else value
-        self._wrong(of.go, value)
+        self._wrong(of, value)
         return None
 
     def decode_bytes(self, of: Type, value: Any) -> Any:
@@ -149,7 +164,7 @@ class Diagnosis:
                 return None
         if isinstance(value, list) and all(type(item) is int and 0 <= item < 256 for item in value):
             return leaves.base64_of(bytes(value))
-        self._wrong(of.go, value)
+        self._wrong(of, value)
         return None
 
     def decode_quantity(self, of: Type, value: Any) -> Any:
@@ -169,9 +184,7 @@ class Diagnosis:
 
     def _stop(self, of: str, value: Any, exactly: bool = False) -> Stopped:
         """A type error in a type with a parser of its own: nothing comes after it."""
-        self.error = None
-        self._wrong(of, value, exactly)
-        return Stopped(self.error)
+        return Stopped(self._unmarshalling(Type("", of), value, exactly))
 
     def decode_int_or_string(self, of: Type, value: Any) -> Any:
         if isinstance(value, str):

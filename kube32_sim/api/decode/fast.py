@@ -53,9 +53,9 @@ def _make_struct(of: Struct) -> Decoder:
                 if item or keep:
                     made[name] = item
             elif item is not None:
-                item = inner(item)
-                if item or (keep and item is not None):
-                    made[name] = item
+                typed = inner(item)
+                if typed or (keep and typed is not None):
+                    made[name] = typed
         if always is None:
             always = _always(of)
         for name, zero, make in always:

@@ -93,7 +93,11 @@ def _base64_again(value: str) -> str:
 
 
 def _base64_slow(value: str) -> str:
-    kept = [(at, char) for at, char in enumerate(value.encode("utf-8", "surrogatepass").decode("latin-1")) if char not in "\r\n"]
+    kept = [
+        (at, char)
+        for at, char in enumerate(value.encode("utf-8", "surrogatepass").decode("latin-1"))
+        if char not in "\r\n"
+    ]
     at = _first_illegal(kept)
     if at is not None:
         raise Refused(f"illegal base64 data at input byte {at}")

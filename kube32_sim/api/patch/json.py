@@ -1,0 +1,225 @@
+"""JSON Patch (RFC 6902), as lenient and as strict as the library upstream uses.
+
+It replaces members that do not exist, counts negative indexes from the end, takes a missing value for null, and reads
+a path without a leading slash as if its first segment were not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+
+from kube32_sim.api.errors import ApiError, bad_request
+
+MOST_OPERATIONS = 10000
+#: Bytes that the copies of one patch may add up to; copies of copies grow fast.
+MOST_COPIED = 3 * 2**20
+
+
+def not_applicable() -> ApiError:
+    """422 for a patch that cannot be applied; upstream does not say why."""
+    return ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
+
+
+class _CannotApply(Exception):
+    """An operation that does not apply."""
+
+
+class _Draft:
+    """A document that is changed without touching the original: containers are copied when first written to."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self._owned: dict[int, Any] = {}  # id -> the container itself, so that no id is used again
+        self.copied = 0
+
+    def own(self, container: Any) -> Any:
+        if id(container) in self._owned:
+            return container
+        copied = container.copy()
+        self._owned[id(copied)] = copied
+        return copied
+
+    def parent(self, path: str, *, write: bool) -> tuple[Any, str]:
+        """The container that a path's last segment is in, made our own where it is to be written to."""
+        segments = path.split("/")
+        if len(segments) < 2:
+            raise _CannotApply
+        if write:
+            self.root = self.own(self.root)
+        at = self.root
+        for segment in segments[1:-1]:
+            at = self._step(at, _unescaped(segment), write)
+        if not isinstance(at, dict | list):
+            raise _CannotApply
+        return at, _unescaped(segments[-1])
+
+    def _step(self, at: Any, name: str, write: bool) -> Any:
+        inner = get(at, name)
+        if not isinstance(inner, dict | list):
+            raise _CannotApply
+        if write:
+            inner = self.own(inner)
+            at[name if isinstance(at, dict) else _index(name, len(at))] = inner
+        return inner
+
+
+def _unescaped(segment: str) -> str:
+    return segment.replace("~1", "/").replace("~0", "~")
+
+
+def _index(name: str, length: int) -> int:
+    if not name.lstrip("-+").isdecimal() or not name.isascii() or len(name) > 9:
+        raise _CannotApply
+    try:
+        index = int(name)
+    except ValueError:
+        raise _CannotApply from None
+    if not -length <= index < length:
+        raise _CannotApply
+    return index
+
+
+def get(container: Any, name: str) -> Any:
+    """What is there; None where a member is missing."""
+    if isinstance(container, dict):
+        return container.get(name)
+    return container[_index(name, len(container))]
+
+
+def _put(container: Any, name: str, value: Any) -> None:
+    if isinstance(container, dict):
+        container[name] = value
+    elif name == "-":
+        container.append(value)
+    else:
+        length = len(container)
+        index = _index(name, length + 1)
+        container.insert(index + length + 1 if index < 0 else index, value)
+
+
+def _pointer(operation: Mapping[str, Any], name: str) -> str:
+    path = operation.get(name)
+    if not isinstance(path, str):
+        raise _CannotApply
+    return path
+
+
+def _add(draft: _Draft, operation: Mapping[str, Any]) -> None:
+    container, name = draft.parent(_pointer(operation, "path"), write=True)
+    _put(container, name, operation.get("value"))
+
+
+def _take(draft: _Draft, path: str) -> Any:
+    container, name = draft.parent(path, write=True)
+    if isinstance(container, dict):
+        if name not in container:
+            raise _CannotApply
+        return container.pop(name)
+    return container.pop(_index(name, len(container)))
+
+
+def _remove(draft: _Draft, operation: Mapping[str, Any]) -> None:
+    _take(draft, _pointer(operation, "path"))
+
+
+def _replace(draft: _Draft, operation: Mapping[str, Any]) -> None:
+    path, value = _pointer(operation, "path"), operation.get("value")
+    if path == "":
+        if not isinstance(value, dict | list):
+            raise _CannotApply
+        draft.root = value
+        return
+    container, name = draft.parent(path, write=True)
+    container[name if isinstance(container, dict) else _index(name, len(container))] = value
+
+
+def _move(draft: _Draft, operation: Mapping[str, Any]) -> None:
+    value = _take(draft, _pointer(operation, "from"))
+    container, name = draft.parent(_pointer(operation, "path"), write=True)
+    _put(container, name, value)
+
+
+def _copy(draft: _Draft, operation: Mapping[str, Any]) -> None:
+    source, key = draft.parent(_pointer(operation, "from"), write=False)
+    # A true copy: a later operation may write into one of the two.
+    try:
+        encoded = orjson.dumps(get(source, key))
+    except orjson.JSONEncodeError:
+        raise _CannotApply from None
+    draft.copied += len(encoded)
+    if draft.copied > MOST_COPIED:
+        raise _CannotApply
+    value = orjson.loads(encoded)
+    container, name = draft.parent(_pointer(operation, "path"), write=True)
+    _put(container, name, value)
+
+
+def _test(draft: _Draft, operation: Mapping[str, Any]) -> None:
+    path = _pointer(operation, "path")
+    if path == "":
+        found = draft.root
+    else:
+        container, name = draft.parent(path, write=False)
+        found = get(container, name)
+    if not _same(found, operation.get("value")):
+        raise _CannotApply
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Equal as JSON: `true` is not `1`."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_same(left[name], right[name]) for name in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_same, left, right))
+    return bool(left == right)
+
+
+_OPERATIONS: dict[str, Callable[[_Draft, Mapping[str, Any]], None]] = {
+    "add": _add,
+    "remove": _remove,
+    "replace": _replace,
+    "move": _move,
+    "copy": _copy,
+    "test": _test,
+}
+
+
+def apply_json_patch(obj: dict[str, Any], operations: Any) -> Any:
+    """`obj` with the operations applied; neither is changed.  ApiError 400: no JSON Patch; 422: does not apply."""
+    check_operations(operations)
+    draft = _Draft(obj)
+    try:
+        for operation in operations:
+            apply = _OPERATIONS.get(operation.get("op")) if isinstance(operation.get("op"), str) else None
+            if apply is None:
+                raise _CannotApply
+            apply(draft, operation)
+    except (_CannotApply, RecursionError):
+        raise not_applicable() from None
+    return draft.root
+
+
+def check_operations(operations: Any) -> None:
+    if not isinstance(operations, list):
+        raise bad_request(f"error decoding patch: {_mismatch(operations)} into Go value of type jsonpatch.Patch")
+    if len(operations) > MOST_OPERATIONS:
+        raise ApiError(
+            413,
+            "RequestEntityTooLarge",
+            f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}",
+        )
+    for operation in operations:
+        if not isinstance(operation, dict):
+            what = f"{_mismatch(operation)} into Go value of type jsonpatch.Operation"
+            raise bad_request(f"error decoding patch: {what}")
+
+
+def _mismatch(value: Any) -> str:
+    from kube32_sim.api.decode.diagnose import describe
+
+    return f"json: cannot unmarshal {describe(value)}"
