@@ -1,0 +1,166 @@
+"""OpenAPI documents: whole, consistent, and as clients read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kube32_sim.api.builtin import builtin_table
+from kube32_sim.api.errors import ApiError
+from kube32_sim.api.openapi import Answer, OpenAPI
+from kube32_sim.api.paths import parse, parse_query
+from kube32_sim.api.resources import ResourceTable, ResourceType, Subresource
+
+OPENAPI = OpenAPI(builtin_table())
+
+
+def get(path: str, openapi: OpenAPI = OPENAPI, accept: str = "", if_none_match: str = "") -> Answer:
+    path, _, query = path.partition("?")
+    return openapi.answer(parse("GET", path), parse_query(query), accept, if_none_match)
+
+
+def document(path: str, openapi: OpenAPI = OPENAPI) -> Any:
+    answer = get(path, openapi)
+    assert answer.status == 200
+    return json.loads(answer.body)
+
+
+def index(openapi: OpenAPI = OPENAPI) -> dict[str, str]:
+    return {name: entry["serverRelativeURL"] for name, entry in document("/openapi/v3", openapi)["paths"].items()}
+
+
+def schemas(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object in a document."""
+    if isinstance(value, dict):
+        yield value
+        for part in value.values():
+            yield from schemas(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from schemas(part)
+
+
+def test_the_index_lists_what_is_served() -> None:
+    names = index()
+    assert {"api", "api/v1", "apis", "apis/apps", "apis/apps/v1", "apis/autoscaling/v2", "version"} <= set(names)
+    assert get("/openapi/v3").content_type == "text/plain; charset=utf-8"
+    for name, url in names.items():
+        answer = get(url)
+        assert (answer.status, answer.content_type) == (200, "application/json"), name
+        assert answer.headers["Cache-Control"] == "public, immutable"
+
+
+@pytest.mark.parametrize("path", ["/openapi/v2", *(f"/openapi/v3/{name}" for name in index())])
+def test_references_lead_somewhere_and_types_are_plain(path: str) -> None:
+    whole = document(path)
+    known = whole.get("definitions") or whole["components"]["schemas"]
+    prefix = "#/definitions/" if "swagger" in whole else "#/components/schemas/"
+    for schema in schemas(whole):
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            assert reference.startswith(prefix)
+            assert reference.removeprefix(prefix) in known
+        assert not isinstance(schema.get("type"), list)
+
+
+def test_operation_ids_are_unique() -> None:
+    paths = document("/openapi/v2")["paths"]
+    ids = [op["operationId"] for entry in paths.values() for op in entry.values() if isinstance(op, dict)]
+    assert len(ids) == len(set(ids))
+    assert {
+        "createAppsV1NamespacedDeployment",
+        "listAppsV1DeploymentForAllNamespaces",
+        "readCoreV1NamespacedPodStatus",
+        "replaceCoreV1NodeStatus",
+        "deleteCoreV1CollectionNamespacedPod",
+        "connectCoreV1PostNamespacedPodExec",
+        "createRbacAuthorizationV1ClusterRole",
+    } <= set(ids)
+
+
+def test_operations_say_what_kubectl_looks_for() -> None:
+    patch = document("/openapi/v3/apis/apps/v1")["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"][
+        "patch"
+    ]
+    assert patch["x-kubernetes-action"] == "patch"
+    assert patch["x-kubernetes-group-version-kind"] == {"group": "apps", "version": "v1", "kind": "Deployment"}
+    assert {"dryRun", "fieldValidation", "fieldManager", "force"} <= {p["name"] for p in patch["parameters"]}
+    assert "application/apply-patch+yaml" in patch["requestBody"]["content"]
+
+
+def test_schemas_keep_kubernetes_extensions() -> None:
+    found = document("/openapi/v3/api/v1")["components"]["schemas"]
+    containers = found["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"]
+    assert containers["x-kubernetes-patch-merge-key"] == "name"
+    assert containers["x-kubernetes-list-map-keys"] == ["name"]
+    pod = found["io.k8s.api.core.v1.Pod"]
+    assert pod["x-kubernetes-group-version-kind"] == [{"group": "", "version": "v1", "kind": "Pod"}]
+    assert pod["properties"]["kind"]["type"] == "string"
+    assert "enum" not in pod["properties"]["kind"]
+    assert pod["properties"]["spec"]["allOf"] == [{"$ref": "#/components/schemas/io.k8s.api.core.v1.PodSpec"}]
+    quantity = found["io.k8s.apimachinery.pkg.api.resource.Quantity"]
+    assert quantity["oneOf"] == [{"type": "string"}, {"type": "number"}]
+    assert document("/openapi/v2")["definitions"]["io.k8s.apimachinery.pkg.api.resource.Quantity"]["type"] == "string"
+
+
+def test_documents_are_cacheable() -> None:
+    answer = get("/openapi/v3/apis/apps/v1")
+    etag = answer.headers["ETag"]
+    assert get("/openapi/v3/apis/apps/v1", if_none_match=etag).status == 304
+    assert get("/openapi/v3/apis/apps/v1", if_none_match='"other"').status == 200
+    stale = get("/openapi/v3/apis/apps/v1?hash=OLD")
+    assert (stale.status, stale.headers["Location"]) == (301, index()["apis/apps/v1"])
+
+
+@pytest.mark.parametrize("path", ["/openapi", "/openapi/v1", "/openapi/v3/apis/nosuch/v1", "/openapi/v2/x"])
+def test_unknown_documents(path: str) -> None:
+    assert get(path).status == 404
+
+
+def test_only_json_is_served() -> None:
+    assert get("/openapi/v2", accept="application/com.github.proto-openapi.spec.v2@v1.0+protobuf").status == 406
+    assert get("/openapi/v2", accept="application/json, */*").status == 200
+    with pytest.raises(ApiError):
+        OPENAPI.answer(parse("POST", "/openapi/v2"), {})
+
+
+def widget() -> ResourceType:
+    return ResourceType(
+        group="example.com",
+        version="v1",
+        kind="Widget",
+        plural="widgets",
+        singular="widget",
+        namespaced=True,
+        schema="",
+        subresources=(Subresource("status", ("get", "patch", "update"), "Widget"),),
+        storage=("example.com", "widgets"),
+        names_in_list=True,
+    )
+
+
+def test_custom_types_have_documents_too() -> None:
+    table: ResourceTable = builtin_table()
+    size = {"type": "integer", "maximum": 5}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": size}}}}
+    openapi = OpenAPI(table, lambda row: schema if row.kind == "Widget" else None)
+    before = index(openapi)
+    table.add(widget())
+    after = index(openapi)
+    assert "apis/example.com/v1" in after
+    assert {name: after[name] for name in before} == before
+    found = document("/openapi/v3/apis/example.com/v1", openapi)["components"]["schemas"]
+    own = found["com.example.v1.Widget"]
+    assert own["properties"]["spec"]["properties"]["size"] == size
+    assert own["x-kubernetes-group-version-kind"] == [{"group": "example.com", "version": "v1", "kind": "Widget"}]
+    assert "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" in found
+    assert found["com.example.v1.WidgetList"]["properties"]["items"]["items"]["$ref"].endswith("com.example.v1.Widget")
+    assert "com.example.v1.Widget" in document("/openapi/v2", openapi)["definitions"]
+    schema["properties"]["spec"]["properties"]["colour"] = {"type": "string"}  # type: ignore[index]
+    table.add(widget())
+    assert index(openapi)["apis/example.com/v1"] != after["apis/example.com/v1"]
+    whole = document("/openapi/v3/apis/example.com/v1", openapi)
+    assert "colour" in whole["components"]["schemas"]["com.example.v1.Widget"]["properties"]["spec"]["properties"]
