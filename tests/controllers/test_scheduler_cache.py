@@ -1,0 +1,185 @@
+"""The scheduler's picture of the cluster against the plain rule, recomputed from the objects each time."""
+
+import random
+from collections import Counter
+
+import pytest
+from scheduling_objects import container, node, pod
+
+from kube32_controllers import scheduler_ranking
+from kube32_controllers.scheduler_cache import SchedulerCache
+from kube32_controllers.scheduler_filters import evaluate, no_fit, node_figures, pod_request
+from kube32_controllers.scheduler_ranking import Decision, Rankings
+from kube32_sim.kestrel.score import choose
+
+ROOM = {"memory": "100Ki", "esp32.io/gpio": "10"}
+
+
+def unreported(pod_obj, pod_revision, node_revision):
+    """Contract: bound, not Succeeded or Failed, that are Pending, or waiting, or newer than the node."""
+    status = pod_obj["status"]
+    if not pod_obj["spec"].get("nodeName") or status["phase"] in ("Succeeded", "Failed"):
+        return False
+    waiting = any("waiting" in c["state"] for c in status.get("containerStatuses", ()))
+    return status["phase"] == "Pending" or waiting or pod_revision > node_revision
+
+
+def plain_decision(nodes, pods, spec):
+    """nodes, pods: key -> (object, revision)."""
+    request, scores, reasons = pod_request(spec), [], Counter()
+    for name, (obj, revision) in nodes.items():
+        figures = node_figures(obj, revision)
+        for other, other_revision in pods.values():
+            if other["spec"].get("nodeName") == name and unreported(other, other_revision, revision):
+                taken = pod_request(other["spec"]).amounts
+                figures.free = tuple(have - take for have, take in zip(figures.free, taken, strict=True))
+        verdict = evaluate(figures, request)
+        if isinstance(verdict, str):
+            reasons[verdict] += 1
+        else:
+            scores.append((name, verdict))
+    best = choose(scores)
+    return Decision(best[0]) if best else Decision(None, no_fit(reasons, len(nodes)))
+
+
+class Cluster:
+    """Random changes, told to the cache as a store would, and kept for the plain rule."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.cache = SchedulerCache()
+        self.rankings = Rankings(self.cache)
+        self.nodes, self.pods, self.revision = {}, {}, 0
+
+    def random_spec(self):
+        rng = self.rng
+        spec = {"containers": [container({"memory": f"{rng.choice((5, 20, 40))}Ki", "esp32.io/gpio": str(rng.randrange(4))})]}
+        if rng.random() < 0.4:
+            spec["nodeSelector"] = {"zone": rng.choice("abc")}
+        return spec
+
+    def change_node(self):
+        rng, name = self.rng, f"n{self.rng.randrange(6)}"
+        self.revision += 1
+        if name in self.nodes and rng.random() < 0.2:
+            del self.nodes[name]
+            self.cache.drop_node(name)
+            return
+        room = {"memory": f"{rng.choice((60, 100, 120))}Ki", "esp32.io/gpio": str(rng.choice((6, 10)))}
+        flags = {"ready": rng.random() < 0.85, "unschedulable": rng.random() < 0.1}
+        obj = node(name, allocatable=room, capacity=ROOM, labels={"zone": rng.choice("ab")}, **flags)
+        self.nodes[name] = (obj, self.revision)
+        self.cache.put_node(obj, self.revision)
+
+    def change_pod(self):
+        rng, name = self.rng, f"p{self.rng.randrange(12)}"
+        key = f"default/{name}"
+        self.revision += 1
+        old = self.pods.get(key)
+        if old is not None and rng.random() < 0.25:
+            del self.pods[key]
+            self.cache.drop_pod(key)
+            return
+        obj = pod(name, **(self.random_spec() if old is None else {"containers": old[0]["spec"]["containers"]}))
+        where = rng.choice(("", *(f"n{i}" for i in range(7))))
+        if where:
+            obj["spec"]["nodeName"] = where
+        obj["status"]["phase"] = rng.choice(("Pending", "Running", "Running", "Succeeded", "Failed"))
+        if rng.random() < 0.3:
+            obj["status"]["containerStatuses"] = [{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}]
+        self.pods[key] = (obj, self.revision)
+        self.cache.put_pod(obj, self.revision)
+
+
+@pytest.mark.parametrize("few", [0, 32])
+@pytest.mark.parametrize("seed", range(25))
+def test_decisions_agree_with_the_plain_rule_after_every_change(seed, few, monkeypatch):
+    monkeypatch.setattr(scheduler_ranking, "FEW", few)
+    cluster = Cluster(seed)
+    for _ in range(120):
+        cluster.rng.choice((cluster.change_node, cluster.change_pod))()
+        spec = cluster.random_spec()
+        expected = plain_decision(cluster.nodes, cluster.pods, spec)
+        assert cluster.rankings.decide(pod_request(spec)) == expected
+
+
+def test_waiting_pods_are_those_without_node_that_are_ours():
+    cache = SchedulerCache()
+    cache.put_pod(pod("a"), 1)
+    cache.put_pod(pod("gated", schedulingGates=[{"name": "x"}]), 2)
+    cache.put_pod(pod("foreign", schedulerName="other"), 3)
+    cache.put_pod(pod("bound", node_name="n"), 4)
+    cache.put_pod(pod("done", phase="Failed"), 5)
+    leaving = pod("leaving")
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    cache.put_pod(leaving, 6)
+    assert list(cache.waiting) == ["default/a"]
+    cache.put_pod(pod("a", node_name="n"), 7)
+    assert not cache.waiting
+
+
+def test_a_pod_of_the_same_name_is_a_new_pod():
+    cache = SchedulerCache()
+    cache.put_node(node("n", allocatable=ROOM), 1)
+    cache.put_pod(pod("a", {"memory": "20Ki"}, node_name="n"), 2)
+    again = pod("a", {"memory": "50Ki"}, node_name="n")
+    again["metadata"]["uid"] = "another"
+    cache.put_pod(again, 3)
+    assert cache.nodes["n"].free[0] == 50 * 1024
+
+
+def test_known_limitation_any_write_to_a_node_ends_the_subtraction():
+    cache = SchedulerCache()
+    cache.put_node(node("n", allocatable=ROOM), 1)
+    cache.put_pod(pod("a", {"memory": "20Ki"}, node_name="n", phase="Running"), 2)
+    assert cache.nodes["n"].free[0] == 80 * 1024
+    cache.put_node(node("n", allocatable=ROOM, labels={"just": "a label"}), 3)
+    assert cache.nodes["n"].free[0] == 100 * 1024
+
+
+def test_heartbeats_are_no_news():
+    cache = SchedulerCache()
+    cache.put_node(node("n", allocatable=ROOM), 1)
+    before = cache.position
+    cache.put_node(node("n", allocatable=ROOM), 2)
+    assert cache.position == before
+    assert cache.nodes["n"].revision == 2
+
+
+def test_the_journal_is_bounded_and_a_ranking_left_behind_starts_anew():
+    cache = SchedulerCache()
+    rankings = Rankings(cache)
+    request = pod_request(pod("p", {"memory": "1Ki"})["spec"])
+    cache.put_node(node("n", allocatable=ROOM), 1)
+    assert rankings.decide(request) == Decision("n")
+    start = cache.position
+    for revision in range(2, 4000):
+        cache.put_node(node("n", allocatable={"memory": f"{revision % 2}Ki"}), revision)
+    assert cache.changed_since(start) is None
+    assert len(cache._journal) < 2000
+    assert rankings.decide(request) == Decision("n")
+    cache.drop_node("n")
+    assert rankings.decide(request) == Decision(None, "no nodes available to schedule pods")
+
+
+def test_equal_pods_look_only_at_the_nodes_that_changed(monkeypatch):
+    cache = SchedulerCache()
+    for number in range(300):
+        cache.put_node(node(f"n{number:03}", allocatable=ROOM), number + 1)
+    rankings, asked = Rankings(cache), []
+    monkeypatch.setattr(scheduler_ranking, "evaluate", lambda n, r: asked.append(n.name) or evaluate(n, r))
+    for number in range(20):
+        new = pod(f"p{number}", {"memory": "3Ki"})
+        new["spec"]["nodeName"] = rankings.decide(pod_request(new["spec"])).node
+        cache.put_pod(new, 1000 + number)
+    assert len(asked) == 300 + 19
+    assert [f"n{number:03}" for number in range(20)] == [record.node for record in cache._pods.values()]
+
+
+def test_the_number_of_rankings_is_bounded():
+    cache = SchedulerCache()
+    cache.put_node(node("n", allocatable=ROOM), 1)
+    rankings = Rankings(cache)
+    for size in range(1, 1000):
+        rankings.decide(pod_request({"containers": [container({"memory": str(size)})]}))
+    assert len(rankings._rankings) <= scheduler_ranking.RANKINGS
