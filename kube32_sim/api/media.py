@@ -94,7 +94,10 @@ Convert = Callable[[dict[str, str]], tuple[str, str] | None]
 
 
 def _pick(accept: str, convert: Convert) -> Accepted | None:
-    """The first acceptable form; `convert` says form and version for a clause's as, g, v, or None for none such."""
+    """The first acceptable form; `convert` says form and version for a clause's as, g, v, or None for none such.
+
+    Plain JSON is always the one object `PLAIN`.
+    """
     for clause in _clauses(accept):
         parameters = dict(clause.parameters)
         if parameters.get("stream", "") not in ("", "watch") or parameters.get("sv"):
@@ -105,7 +108,8 @@ def _pick(accept: str, convert: Convert) -> Accepted | None:
             continue
         for media in (JSON, YAML):
             if _matches(clause, media) and not (media == YAML and "stream" in parameters):
-                return Accepted(*form, media == YAML, media)
+                accepted = Accepted(*form, media == YAML, media)
+                return PLAIN if accepted == PLAIN else accepted
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kube32_sim.api.resources import ResourceType
@@ -39,23 +40,40 @@ def field_text(value: Any) -> str:
     return str(value) if isinstance(value, int) else ""
 
 
-def field_values(row: ResourceType, obj: JsonObject) -> dict[str, str]:
-    """The values of a row's selectable fields, of an object in the stored form.
+def field_reader(row: ResourceType) -> Callable[[JsonObject], tuple[str, ...]]:
+    """How to read the values of a row's selectable fields, in their order, off an object in the stored form.
 
     The kind's strategy has the first word (`Strategy.fields`); otherwise a value is at its path.
     """
     if not row.fields:
-        return {}
-    own = row.strategy.fields(obj)
-    if own is not None:
-        return own
-    values = {}
-    for path in row.fields:
-        value = at(obj, _ELSEWHERE.get(path, path))
-        values[path] = _ZERO.get(path, "") if value is None else field_text(value)
-    if row.kind == "Event" and "source" in values:
-        values["source"] = _event_source(obj)
-    return values
+        return lambda _: ()
+    own = row.strategy.fields
+    readers = [(_ELSEWHERE.get(path, path).split("."), _ZERO.get(path, "")) for path in row.fields]
+    source = row.fields.index("source") if row.kind == "Event" and "source" in row.fields else None
+
+    def read(obj: JsonObject) -> tuple[str, ...]:
+        special = own(obj)
+        if special is not None:
+            return tuple(special.get(path, "") for path in row.fields)
+        values = [_text_at(obj, parts, zero) for parts, zero in readers]
+        if source is not None:
+            values[source] = _event_source(obj)
+        return tuple(values)
+
+    return read
+
+
+def _text_at(obj: Any, parts: Sequence[str], zero: str) -> str:
+    for part in parts:
+        obj = obj.get(part) if isinstance(obj, dict) else None
+        if obj is None:
+            return zero
+    return field_text(obj)
+
+
+def field_values(row: ResourceType, obj: JsonObject) -> dict[str, str]:
+    """The values of a row's selectable fields by path, of an object in the stored form."""
+    return dict(zip(row.fields, field_reader(row)(obj), strict=True))
 
 
 def _event_source(event: JsonObject) -> str:

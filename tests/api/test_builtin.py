@@ -99,6 +99,15 @@ def test_field_values() -> None:
     assert field_values(row("", "secrets"), {"type": "Opaque"}) == {"type": "Opaque"}
     assert field_values(row("batch", "jobs"), {"status": {"succeeded": 3}}) == {"status.successful": "3"}
     assert field_values(row("", "configmaps"), {"data": {}}) == {}
+    pod = {"spec": {"nodeName": "n", "hostNetwork": True}, "status": {"podIPs": [{"ip": "10.0.0.1"}]}}
+    values = field_values(row("", "pods"), pod)
+    assert (values["spec.nodeName"], values["spec.hostNetwork"], values["status.phase"]) == ("n", "true", "")
+    assert values["status.podIPs"] == ""
+    for event, source in (
+        ({"source": {"component": "kubelet"}, "reportingComponent": "c"}, "kubelet"),
+        ({"source": {}, "reportingComponent": "c"}, "c"),
+    ):
+        assert field_values(row("", "events"), event)["source"] == source
 
 
 def test_small_helpers() -> None:
