@@ -12,7 +12,9 @@ from typing import Any
 JsonObject = dict[str, Any]
 
 _REFERENCE = re.compile(
-    r"[A-Za-z0-9][A-Za-z0-9.:/_-]*?(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?P<digest>@[A-Za-z0-9_+.-]+:[0-9a-fA-F]{32,})?"
+    r"[A-Za-z0-9][A-Za-z0-9.:/_-]*?"
+    r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?"
+    r"(?P<digest>@[A-Za-z0-9_+.-]+:[0-9a-fA-F]{32,})?"
 ).fullmatch
 _MODE = 0o644
 _VOLUME_MODES = ("configMap", "secret", "downwardAPI", "projected")
@@ -113,14 +115,22 @@ def default_container(container: JsonObject) -> None:
 
 
 def pull_policy(image: str) -> str:
-    """Always where the tag is `latest` or (without a digest) left out; IfNotPresent otherwise, and for bad references."""
+    """Always for the tag `latest` or none at all (without a digest), IfNotPresent otherwise and for bad references."""
     match = _REFERENCE(image)
-    if match is None:
+    if match is None or (image != image.lower() and _has_upper_name(image)):
         return "IfNotPresent"
     tag = match["tag"]
     if tag is None:
         tag = "" if match["digest"] else "latest"
     return "Always" if tag == "latest" else "IfNotPresent"
+
+
+def _has_upper_name(image: str) -> bool:
+    """Whether capitals stand where references have none: after the registry, before tag and digest."""
+    name = image.partition("@")[0]
+    head, slash, path = name.partition("/")
+    path = path if slash else head
+    return any(letter.isupper() for letter in path.partition(":")[0])
 
 
 def _default_probe(probe: JsonObject) -> None:

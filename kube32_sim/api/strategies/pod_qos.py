@@ -12,7 +12,9 @@ COMPUTE = ("cpu", "memory")
 
 
 def qos_class(spec: JsonObject) -> str:
-    """BestEffort: nothing asked for; Guaranteed: cpu and memory limited and asked for in full everywhere; else Burstable.
+    """BestEffort: nothing asked for.  Guaranteed: cpu and memory limited everywhere, and all of it asked for.
+
+    Everything between is Burstable.
 
     Only cpu and memory count, and a quantity of zero counts as not given.  Resources of the pod as a whole, where
     given, stand for those of its containers.

@@ -11,14 +11,17 @@ from kube32_sim.api.errors import ApiError, FieldError, conflict, invalid, not_s
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.pod_defaults import default_pod
 from kube32_sim.api.strategies.pod_qos import qos_class
+from kube32_sim.api.strategies.spec import keep_all_but_status
 from kube32_sim.api.validation.names import dns1123_subdomain
 from kube32_sim.api.validation.pod import validate_pod
+from kube32_sim.api.validation.pod import validate_pod_template as validate_pod_template
 from kube32_sim.api.validation.pod_update import (
     validate_ephemeral_update,
     validate_pod_status,
     validate_pod_update,
     validate_resize,
 )
+from kube32_sim.api.validation.pod_warnings import pod_template_warnings as pod_template_warnings
 from kube32_sim.api.validation.pod_warnings import pod_warnings
 
 JsonObject = dict[str, Any]
@@ -72,14 +75,8 @@ class PodStrategy(Strategy):
 
     def prepare_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
         """Status and metadata change, but for owners; the QoS class stays what it was at creation."""
-        super().prepare_status_update(obj, old, context)
-        metadata = obj["metadata"]
-        for key in ("ownerReferences", "generation"):
-            if key in old["metadata"]:
-                metadata[key] = old["metadata"][key]
-            else:
-                metadata.pop(key, None)
-        status = obj.setdefault("status", {})
+        keep_all_but_status(obj, old, "ownerReferences")
+        status = obj["status"]
         if "qosClass" in old.get("status", {}):
             status["qosClass"] = old["status"]["qosClass"]
 
@@ -101,11 +98,6 @@ class PodStrategy(Strategy):
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
         return pod_warnings(obj, old)
-
-    def fields(self, obj: JsonObject) -> dict[str, str] | None:
-        if obj["spec"].get("hostNetwork") is None:
-            return {"spec.hostNetwork": "false"}
-        return None
 
 
 def agree_on_addresses(status: JsonObject) -> None:

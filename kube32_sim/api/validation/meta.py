@@ -57,7 +57,7 @@ def validate_metadata(metadata: JsonObject, row: ResourceType, path: str = "meta
 
 
 def validate_template_metadata(metadata: JsonObject, path: str) -> list[FieldError]:
-    """Failures of a template's metadata: labels and annotations."""
+    """Failures of a template's labels and annotations (upstream leaves `metadata` out of their paths)."""
     found: list[FieldError] = []
     if labels := metadata.get("labels"):
         found += validate_labels(labels, f"{path}.labels")

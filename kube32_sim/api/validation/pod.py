@@ -81,7 +81,7 @@ def _validate_token_volumes(spec: JsonObject) -> list[FieldError]:
 
 def validate_pod_template(template: JsonObject, path: str) -> list[FieldError]:
     """Failures of a PodTemplateSpec."""
-    found = validate_template_metadata(template.get("metadata") or {}, f"{path}.metadata")
+    found = validate_template_metadata(template.get("metadata") or {}, path)
     spec = template.get("spec") or {}
     found += validate_pod_spec(spec, f"{path}.spec")
     if spec.get("ephemeralContainers"):

@@ -53,10 +53,10 @@ def name_warning(name: str, used_in: str = "the Pod's hostname") -> list[str]:
 def pod_warnings(pod: JsonObject, old: JsonObject | None) -> list[str]:
     """Warnings about a Pod; about its name only when it is new."""
     found = name_warning(pod["metadata"].get("name", "")) if old is None else []
-    return found + template_warnings(pod, "")
+    return found + pod_template_warnings(pod, "")
 
 
-def template_warnings(template: JsonObject, path: str) -> list[str]:
+def pod_template_warnings(template: JsonObject, path: str) -> list[str]:
     """Warnings about anything with `metadata` and a PodSpec `spec` at `path` ("" for a Pod)."""
     at = f"{path}." if path else ""
     spec, metadata = template.get("spec") or {}, template.get("metadata") or {}

@@ -1,0 +1,206 @@
+"""Nodes, namespaces, leases, service accounts: kinds of the cluster itself that have rules of their own.
+
+Events are in `events`, pods in `pods`, what users configure in `config` and its neighbours.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, not_supported, required
+from kube32_sim.api.quantity import parse
+from kube32_sim.api.strategies.base import Context, Strategy
+from kube32_sim.api.strategies.events import EventStrategy
+from kube32_sim.api.strategies.spec import keep_all_but_status
+from kube32_sim.api.validation.meta import validate_finalizer_names, validate_finalizers
+from kube32_sim.api.validation.names import dns1123_label, label_value, qualified_name
+from kube32_sim.api.validation.pod_resources import validate_amount
+from kube32_sim.api.validation.pod_scheduling import EFFECTS
+
+JsonObject = dict[str, Any]
+
+NAME_LABEL = "kubernetes.io/metadata.name"
+KUBERNETES = "kubernetes"
+_LEASE_STRATEGIES = ("OldestEmulationVersion",)
+
+
+class NodeStrategy(Strategy):
+    """A node may be created with its status; after that the status has its own subresource."""
+
+    def default(self, obj: JsonObject) -> None:
+        spec = obj.setdefault("spec", {})
+        if "podCIDR" in spec or "podCIDRs" in spec:
+            _agree_on_ranges(spec)
+        status = obj.setdefault("status", {})
+        if "capacity" in status and "allocatable" not in status:
+            status["allocatable"] = dict(status["capacity"])
+
+    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        """Upstream's nodes keep everything they come with."""
+
+    def prepare_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        keep_all_but_status(obj, old)
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        found = _validate_taints(obj["spec"].get("taints") or (), "metadata.taints")
+        found += _validate_amounts(obj.get("status", {}))
+        for index, text in enumerate(obj["spec"].get("podCIDRs") or ()):
+            found += _validate_range(text, f"spec.podCIDRs[{index}]")
+        return found
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        found: list[FieldError] = []
+        spec, before = obj["spec"], old["spec"]
+        if before.get("podCIDRs") and spec.get("podCIDRs") != before["podCIDRs"]:
+            why = 'node updates may not change podCIDR except from "" to valid'
+            found.append(forbidden_field("spec.podCIDRs", why))
+        if before.get("providerID") and spec.get("providerID", "") != before["providerID"]:
+            why = 'node updates may not change providerID except from "" to valid'
+            found.append(forbidden_field("spec.providerID", why))
+        return found + _validate_taints(spec.get("taints") or (), "metadata.taints")
+
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        status = obj.get("status", {})
+        found = _validate_amounts(status)
+        addresses = status.get("addresses") or []
+        for index, address in enumerate(addresses):
+            if address in addresses[:index]:
+                found.append(duplicate(f"status.addresses[{index}]", address))
+        return found
+
+
+def _agree_on_ranges(spec: JsonObject) -> None:
+    """podCIDR rules over podCIDRs: a list that does not start with it becomes that one range."""
+    first, ranges = spec.get("podCIDR"), spec.get("podCIDRs")
+    if first:
+        if not ranges or ranges[0] != first:
+            spec["podCIDRs"] = [first]
+    elif ranges:
+        spec["podCIDR"] = ranges[0]
+
+
+def _validate_range(text: str, path: str) -> list[FieldError]:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        why = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+        return [invalid_value(path, text, why)]
+    return []
+
+
+def _validate_amounts(status: JsonObject) -> list[FieldError]:
+    found: list[FieldError] = []
+    for field in ("capacity", "allocatable"):
+        for name, amount in (status.get(field) or {}).items():
+            found += validate_amount(name, parse(amount), f"status.{field}.{name}")
+    return found
+
+
+def _validate_taints(taints: Any, path: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(taints):
+        at = f"{path}[{index}]"
+        key, value, effect = taint.get("key", ""), taint.get("value", ""), taint.get("effect", "")
+        found += [invalid_value(f"{at}.key", key, why) for why in qualified_name(key)]
+        if reasons := label_value(value):
+            found.append(invalid_value(f"{at}.value", value, ";".join(reasons)))
+        if not effect:
+            found.append(required(f"{at}.effect"))
+        elif effect not in EFFECTS:
+            found.append(not_supported(f"{at}.effect", effect, EFFECTS))
+        if (key, effect) in seen:
+            wrong = duplicate(at, taint)
+            text = f"{wrong.message}: taints must be unique by key and effect pair"
+            found.append(FieldError(wrong.reason, at, text))
+        seen.add((key, effect))
+    return found
+
+
+class NamespaceStrategy(Strategy):
+    """A namespace ends in two steps: deleted it is Terminating, and it goes when its own finalizers are gone."""
+
+    returns_deleted = True
+
+    def default(self, obj: JsonObject) -> None:
+        if name := obj["metadata"].get("name"):
+            obj["metadata"].setdefault("labels", {})[NAME_LABEL] = name
+
+    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        self.default(obj)
+        finalizers = obj.setdefault("spec", {}).setdefault("finalizers", [])
+        if KUBERNETES not in finalizers:
+            finalizers.append(KUBERNETES)
+        obj["status"] = {"phase": "Active"}
+
+    def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        """An ordinary write keeps the finalizers of the spec; `finalize` changes only them (and metadata)."""
+        obj["status"] = old.get("status", {})
+        if context.subresource == "finalize":
+            obj["spec"] = {key: value for key, value in obj.get("spec", {}).items() if value}
+        else:
+            obj["spec"] = old.get("spec", {})
+
+    def prepare_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        keep_all_but_status(obj, old)
+
+    def mark_deleting(self, obj: JsonObject) -> None:
+        obj["metadata"].pop("deletionGracePeriodSeconds", None)
+        obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
+
+    def releasable(self, obj: JsonObject) -> bool:
+        return not obj.get("spec", {}).get("finalizers")
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        return dns1123_label(name, prefix=prefix)
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        finalizers = obj["spec"].get("finalizers") or ()
+        return validate_finalizers(finalizers, "spec.finalizers") + validate_finalizer_names(
+            finalizers, "spec.finalizers"
+        )
+
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        deleting = "deletionTimestamp" in obj["metadata"]
+        phase, wanted = obj["status"].get("phase", ""), "Terminating" if deleting else "Active"
+        if phase == wanted:
+            return []
+        why = f"may only be '{wanted}' if `deletionTimestamp` is {'not empty' if deleting else 'empty'}"
+        return [invalid_value("status.Phase", phase, why)]
+
+
+class LeaseStrategy(Strategy):
+    create_on_update = True
+    unconditional_update = False
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        spec = obj.get("spec") or {}
+        found: list[FieldError] = []
+        if spec.get("leaseDurationSeconds", 1) <= 0:
+            seconds = spec["leaseDurationSeconds"]
+            found.append(invalid_value("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
+        if spec.get("leaseTransitions", 0) < 0:
+            why = "must be greater than or equal to 0"
+            found.append(invalid_value("spec.leaseTransitions", spec["leaseTransitions"], why))
+        strategy = spec.get("strategy")
+        if strategy is not None and "/" not in strategy and strategy not in _LEASE_STRATEGIES:
+            found.append(not_supported("spec.strategy", strategy, _LEASE_STRATEGIES))
+        if spec.get("preferredHolder") and not strategy:
+            why = "may only be specified if `strategy` is defined"
+            found.append(forbidden_field("spec.preferredHolder", why))
+        return found
+
+
+class ServiceAccountStrategy(Strategy):
+    returns_deleted = True
+
+
+STRATEGIES: dict[tuple[str, str], Strategy] = {
+    ("", "Node"): NodeStrategy(),
+    ("", "Namespace"): NamespaceStrategy(),
+    ("", "ServiceAccount"): ServiceAccountStrategy(),
+    ("", "Event"): EventStrategy(),
+    ("events.k8s.io", "Event"): EventStrategy(),
+    ("coordination.k8s.io", "Lease"): LeaseStrategy(),
+}
