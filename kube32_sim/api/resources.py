@@ -62,8 +62,6 @@ class ResourceType:
     generation: bool = False
     strategy: Strategy = field(default=None)  # type: ignore[assignment]  # filled by builtin.py
     columns: Columns | None = None
-    deprecation: str = ""
-    """What a Warning header says on every request about the type."""
     names_in_list: bool = False  # custom resources carry apiVersion and kind in list items
     api_version: str = field(init=False)
 

@@ -24,7 +24,6 @@ from kube32_sim.registry.lookup import StoreLookup
 from kube32_sim.storage.interface import JsonObject, KeyExists, KeyMissing, Remove, Storage
 from kube32_sim.storage.memory import MemoryStore
 from kube32_sim.storage.objects import StoredObject
-from kube32_sim.storage.watching import Selection
 
 SYSTEM_FIELDS = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink")
 """Metadata that an update never changes: what the server set stays."""
@@ -43,9 +42,6 @@ class Hooks(Protocol):
     def before_update(self, row: ResourceType, obj: JsonObject, old: JsonObject, context: Context) -> Sequence[str]: ...
 
     def created(self, row: ResourceType, stored: StoredObject) -> None: ...
-
-    def discarded(self, row: ResourceType, obj: JsonObject) -> None:
-        """What `before_create` saw was not stored after all."""
 
 
 class Computed(Protocol):
@@ -169,7 +165,6 @@ class Registry:
                 change = await self.store.create(row.storage, asked.key, obj)
             except KeyExists:
                 if not (generated and metadata.get("generateName")) or attempt == NAME_ATTEMPTS - 1:
-                    self._hooks.discarded(row, obj)
                     raise self._exists(asked) from None
                 del metadata["name"]
                 continue
@@ -185,7 +180,7 @@ class Registry:
         row.strategy.prepare_create(obj, context)
         metadata["uid"] = self.ids.uid()
         metadata["creationTimestamp"] = context.now
-        failures = validate_metadata(metadata, row.namespaced, row.strategy.validate_name)
+        failures = validate_metadata(metadata, row)
         failures += row.strategy.validate(obj, context)
         if failures:
             raise errors.invalid(row.group, row.kind, asked.name, failures)
@@ -312,7 +307,7 @@ class Registry:
         row, version = asked.row, metadata.get("resourceVersion", "")
         uid = metadata.get("uid")
         if uid and uid != old.get("uid") and not patch:
-            path = "/".join(part for part in ("", "registry", row.storage[1], asked.namespace, asked.name) if part or not part)
+            path = f"/registry/{row.storage[1]}/{asked.key}"
             raise errors.conflict(
                 row.group,
                 row.plural,
@@ -378,9 +373,7 @@ class Registry:
             return Result(None, outcome["obj"], removed=gone)
         return Result(done.stored, removed=gone)
 
-    async def delete_collection(
-        self, asked: Asked, items: Sequence[StoredObject], options: DeleteOptions
-    ) -> None:
+    async def delete_collection(self, asked: Asked, items: Sequence[StoredObject], options: DeleteOptions) -> None:
         """Delete what a list found; objects that went meanwhile or are new under their names are left alone."""
         self.refuse_computed(asked.row, "deletecollection")
         for stored in items:

@@ -228,7 +228,9 @@ def log(registry: Registry, asked: Asked, query: Query) -> str:
     pod = registry.get(asked).object()
     _check_log_options(asked.name, query)
     containers = [c["name"] for c in pod["spec"].get("containers", ())]
-    known = [c["name"] for key in ("initContainers", "containers", "ephemeralContainers") for c in pod["spec"].get(key, ())]
+    known = [
+        c["name"] for key in ("initContainers", "containers", "ephemeralContainers") for c in pod["spec"].get(key, ())
+    ]
     wanted = _first(query, "container")
     if not wanted and len(containers) != 1:
         default = (pod["metadata"].get("annotations") or {}).get("kubectl.kubernetes.io/default-container", "")
@@ -270,7 +272,9 @@ def _check_log_options(name: str, query: Query) -> None:
 def _check_started(pod_name: str, container: str, pod: JsonObject) -> None:
     status = pod.get("status", {})
     statuses = [*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())]
-    state: Mapping[str, Any] = next((s.get("state", {}) for s in statuses if s.get("name") == container), {"waiting": {}})
+    state: Mapping[str, Any] = next(
+        (s.get("state", {}) for s in statuses if s.get("name") == container), {"waiting": {}}
+    )
     if "waiting" in state:
         reason = state["waiting"].get("reason") or "ContainerCreating"
         raise errors.bad_request(f'container "{container}" in pod "{pod_name}" is waiting to start: {reason}')

@@ -41,7 +41,7 @@ def read_tokens(path: Path) -> dict[bytes, User]:
         if not record or record[0].startswith("#"):
             continue
         if len(record) < 3 or not record[0] or not record[1]:
-            raise TokenFileError(f"--token-file {path}, line {number}: expected token,user,uid[,\"group1,group2\"]")
+            raise TokenFileError(f'--token-file {path}, line {number}: expected token,user,uid[,"group1,group2"]')
         groups = tuple(group.strip() for group in record[3].split(",") if group.strip()) if len(record) > 3 else ()
         tokens[record[0].encode()] = User(record[1], record[2], (*groups, "system:authenticated"))
     if not tokens:
@@ -78,7 +78,9 @@ OPEN_PATHS = ("/healthz", "/livez", "/readyz", "/version", "/version/")
 """What anybody may read, as upstream's system:public-info-viewer."""
 
 
-def authorize(user: User, verb: str, path: str, group: str, plural: str, name: str, namespace: str, subresource: str) -> None:
+def authorize(
+    user: User, verb: str, path: str, group: str, plural: str, name: str, namespace: str, subresource: str
+) -> None:
     """Anonymous callers may look at health and version only; ApiError 403 otherwise."""
     if not user.anonymous or path.startswith(OPEN_PATHS):
         return

@@ -47,6 +47,10 @@ class Shapes:
         raw = stored.raw if self.native(row) else orjson.dumps(conversion.to_view(row, stored.object()))
         return _opening(row.kind, row.api_version) + raw[1:]
 
+    def stored(self, row: ResourceType, obj: JsonObject) -> JsonObject:
+        """An object given in the row's version in the form it is stored in."""
+        return obj if self.native(row) else conversion.from_view(row, obj)
+
     def view(self, row: ResourceType, obj: JsonObject) -> JsonObject:
         """A plain object in the row's version, with apiVersion and kind."""
         shown = obj if self.native(row) else conversion.to_view(row, obj)
@@ -193,7 +197,7 @@ class Frames:
     """Watch frames of one row in one form (a `watching.Encoder`): one JSON line an event."""
 
     def __init__(self, row: ResourceType, form: Form) -> None:
-        self.key = (row.group, row.version, row.plural, form.key)
+        self.key: Any = (row.group, row.version, row.plural, form.key)
         self._row = row
         self._form = form
 

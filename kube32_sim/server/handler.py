@@ -19,13 +19,14 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from kube32_sim.api import bodies, errors, media, options, paths
+from kube32_sim.api.builtin import deprecation
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.media import Accepted
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.resources import ResourceType, Subresource
-from kube32_sim.registry.registry import Asked, Registry, Result
-from kube32_sim.registry.reading import list_page, select
 from kube32_sim.registry import subresources
+from kube32_sim.registry.reading import list_page, select
+from kube32_sim.registry.registry import Asked, Registry, Result
 from kube32_sim.server import virtual
 from kube32_sim.server.authentication import Authenticator, User, authorize
 from kube32_sim.server.documents import Documents
@@ -61,7 +62,7 @@ def quoted(text: str) -> str:
 
 def to_yaml(body: bytes) -> bytes:
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return yaml.dump(orjson.loads(body), Dumper=dumper, allow_unicode=True, encoding="utf-8")  # type: ignore[no-any-return]
+    return yaml.dump(orjson.loads(body), Dumper=dumper, allow_unicode=True, encoding="utf-8")
 
 
 class Call:
@@ -85,14 +86,11 @@ class Call:
 
 
 class Handler:
-    def __init__(
-        self, registry: Registry, hub: Hub, authenticator: Authenticator, documents: Documents, *, ready: Callable[[], bool]
-    ) -> None:
+    def __init__(self, registry: Registry, hub: Hub, authenticator: Authenticator, documents: Documents) -> None:
         self._registry = registry
         self._hub = hub
         self._authenticator = authenticator
         self._documents = documents
-        self._ready = ready
         self._shapes = Shapes(registry.table)
         self._json = JsonForm(self._shapes)
         self.streams = Streams()
@@ -143,14 +141,14 @@ class Handler:
             response.headers["Vary"] = "Accept-Encoding"
 
     async def _answer(self, request: web.BaseRequest, accept: str) -> web.StreamResponse:
-        target = request.path_qs if not request.rel_url.raw_path else request.rel_url.raw_path_qs
+        target = request.rel_url.raw_path_qs
         path, _, raw_query = target.partition("?")
         query = paths.parse_query(raw_query)
         info = paths.parse(request.method, path, query)
         user = self._authenticator.user(request.headers.get("Authorization"))
         authorize(user, info.verb, info.path, info.group, info.plural, info.name, info.namespace, info.subresource)
         if info.kind != "resource":
-            return self._document(request, info, accept)
+            return self._document(request, info, query, accept)
         if request.method == "HEAD":
             return answer(b"", 405)
         if paths.not_found_is_plain(self._registry.table, info):
@@ -161,24 +159,22 @@ class Handler:
         collection = info.verb in ("list", "watch")
         call.accepted = media.negotiate(accept, watch=info.verb == "watch", collection=collection)
         response = await self._verbs[info.verb](call)
-        if call.row.deprecation and not response.prepared:
-            response.headers.add("Warning", f"299 - {quoted(call.row.deprecation)}")
+        old = deprecation(call.row)
+        if old is not None and not response.prepared:
+            response.headers.add("Warning", f"299 - {quoted(old)}")
         return response
 
     # what is not about resources
 
-    def _document(self, request: web.BaseRequest, info: RequestInfo, accept: str) -> web.Response:
+    def _document(self, request: web.BaseRequest, info: RequestInfo, query: Query, accept: str) -> web.Response:
         if info.kind == "other" or (info.kind == "discovery" and paths.not_found_is_plain(self._registry.table, info)):
             return plain_not_found()
         if request.method not in ("GET", "HEAD"):
             raise errors.method_not_allowed()
-        found = self._documents.find(info, accept, self._ready())
+        found = self._documents.find(info._replace(verb="get"), query, accept, request.headers.get("If-None-Match", ""))
         if found is None:
             return plain_not_found()
-        etag = (("ETag", found.etag),) if found.etag else ()
-        if found.etag and request.headers.get("If-None-Match") == found.etag:
-            return web.Response(status=304, headers=CIMultiDict(etag))
-        return answer(found.body, found.status, found.content_type, (), etag)
+        return answer(found.body, found.status, found.content_type, (), found.headers)
 
     # forms
 
@@ -194,7 +190,9 @@ class Handler:
         media.check_form(accepted, call.row, is_list=is_list)
         return MetadataForm(accepted.version)
 
-    def _encoded(self, accepted: Accepted, body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
+    def _encoded(
+        self, accepted: Accepted, body: bytes, status: int = 200, warnings: Sequence[str] = ()
+    ) -> web.Response:
         return answer(to_yaml(body) if accepted.yaml else body, status, accepted.content_type, warnings)
 
     def _result(self, call: Call, result: Result) -> web.Response:
@@ -254,7 +252,9 @@ class Handler:
         else:
             since, present = (version or None), True
         timeout = wanted.timeout_seconds if wanted.timeout_seconds else DEFAULT_TIMEOUT
-        watching = WatchOptions(since, present, bool(initial and wanted.allow_bookmarks), wanted.allow_bookmarks, timeout)
+        watching = WatchOptions(
+            since, present, bool(initial and wanted.allow_bookmarks), wanted.allow_bookmarks, timeout
+        )
         selection = select(call.row, call.info.namespace, wanted.labels, wanted.fields)
         stream = Stream(call.request, self._registry, self._hub, call.row, selection, form, watching)
         response = web.StreamResponse(headers=CIMultiDict(JSON_HEADERS))

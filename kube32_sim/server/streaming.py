@@ -153,14 +153,14 @@ class Stream:
             self.end()
             return
         transport.write(data)
-        if transport.get_write_buffer_size() > BUFFER_LIMIT:  # type: ignore[attr-defined]
+        if transport.get_write_buffer_size() > BUFFER_LIMIT:
             self._cut()
 
     def _cut(self) -> None:
         """Cut off a reader that has fallen behind: it will list and watch anew."""
         transport = self._request.transport
         if transport is not None:
-            transport.abort()  # type: ignore[attr-defined]
+            transport.abort()
         self.end()
 
     def _bookmark(self, annotations: dict[str, str]) -> bytes:

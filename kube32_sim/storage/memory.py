@@ -86,9 +86,9 @@ class Bucket:
 
     def keys(self, namespace: str, after: str | None = None) -> Iterator[str]:
         if not namespace:
-            return iter(self.objects.irange(after, None, (False, True)))  # type: ignore[no-any-return]
+            return iter(self.objects.irange(after, None, (False, True)))
         low = f"{namespace}/" if after is None else after
-        return iter(self.objects.irange(low, f"{namespace}0", (False, False)))  # type: ignore[no-any-return]  # "0" follows "/"
+        return iter(self.objects.irange(low, f"{namespace}0", (False, False)))  # "0" follows "/"
 
 
 class MemoryStore:
@@ -159,18 +159,18 @@ class MemoryStore:
         """A watch of the type may start after this revision, or any later one."""
         return self.bucket(storage).oldest
 
-    def page(
-        self, storage: Storage, namespace: str, revision: int, after: str | None = None
-    ) -> Iterator[StoredObject]:
+    def page(self, storage: Storage, namespace: str, revision: int, after: str | None = None) -> Iterator[StoredObject]:
         """Objects as of a revision in key order, from beyond the key `after`; raises Compacted."""
         bucket = self.bucket(storage)
         past = self._undone(bucket, revision)
         if not past:
             return (bucket.objects[key] for key in bucket.keys(namespace, after))
         prefix = f"{namespace}/" if namespace else ""
-        wanted = [k for k, old in past.items() if old is not None and k.startswith(prefix) and (after is None or k > after)]
+        wanted = [
+            k for k, old in past.items() if old is not None and k.startswith(prefix) and (after is None or k > after)
+        ]
         keys = sorted({key for key in bucket.keys(namespace, after) if key not in past}.union(wanted))
-        return (past.get(key) or bucket.objects[key] for key in keys)
+        return (past.get(key) or bucket.objects[key] for key in sorted(keys))
 
     def snapshot(self, storage: Storage, namespace: str, revision: int) -> Sequence[StoredObject]:
         return list(self.page(storage, namespace, revision))
@@ -297,9 +297,7 @@ class MemoryStore:
 
     def _trim(self, now: float) -> None:
         events, size, seconds = self._limits
-        while self._log and (
-            len(self._log) > events or self._log_bytes > size or self._log[0][1].time < now - seconds
-        ):
+        while self._log and (len(self._log) > events or self._log_bytes > size or self._log[0][1].time < now - seconds):
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
@@ -320,7 +318,7 @@ class MemoryStore:
         """Assert that indexes, uids, owners and log agree with the objects (for tests)."""
         for storage, bucket in self._buckets.items():
             for key, stored in bucket.objects.items():
-                assert stored.key == key and stored.storage == storage
+                assert (stored.storage, stored.key) == (storage, key)
                 assert self._uids[stored.uid] is stored
                 assert stored.object()["metadata"]["resourceVersion"] == str(stored.revision)
                 for field in bucket.row.indexed:

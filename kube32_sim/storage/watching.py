@@ -158,7 +158,9 @@ class Hub:
         return bool(self._groups.get(storage))
 
     def count(self) -> int:
-        return sum(len(g.members) for scopes in self._groups.values() for groups in scopes.values() for g in groups.values())
+        return sum(
+            len(g.members) for scopes in self._groups.values() for groups in scopes.values() for g in groups.values()
+        )
 
     def join(
         self,
@@ -239,4 +241,3 @@ class Hub:
         dirty, self._dirty = self._dirty, {}
         for group in dirty:
             group.flush()
-

@@ -162,7 +162,9 @@ class LocalClient:
 
         def change(current: JsonObject) -> JsonObject:
             patched = (
-                apply_strategic(current, patch, row.schema) if kind == "strategic" else apply_merge_patch(current, patch)
+                apply_strategic(current, patch, row.schema)
+                if kind == "strategic"
+                else apply_merge_patch(current, patch)
             )
             return self._decoded(row, patched)
 

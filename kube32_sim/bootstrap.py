@@ -1,0 +1,51 @@
+"""What is there from the start: the four system namespaces, the Service default/kubernetes, two PriorityClasses.
+
+As upstream, an API server makes these itself; whatever else exists, a loop made.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+from kube32_sim.api.errors import ApiError
+from kube32_sim.client import NAMESPACES, SERVICES, JsonObject, Resource
+from kube32_sim.local_client import LocalClient
+
+SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses")
+
+
+def kubernetes_service(network: ipaddress.IPv4Network, port: int) -> JsonObject:
+    """The Service that names the API server, at the first address of the service range."""
+    return {
+        "metadata": {"name": "kubernetes", "labels": {"component": "apiserver", "provider": "kubernetes"}},
+        "spec": {
+            "clusterIP": str(network.network_address + 1),
+            "clusterIPs": [str(network.network_address + 1)],
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port or 6443}],
+            "type": "ClusterIP",
+        },
+    }
+
+
+def priority_class(name: str, value: int, description: str) -> JsonObject:
+    return {"metadata": {"name": name}, "value": value, "description": description}
+
+
+async def bootstrap(client: LocalClient, network: ipaddress.IPv4Network, port: int) -> None:
+    """Create what is missing; what is there stays as it is."""
+    wanted: list[tuple[Resource, str, JsonObject]] = [
+        (NAMESPACES, "", {"metadata": {"name": name}}) for name in SYSTEM_NAMESPACES
+    ]
+    wanted.append((SERVICES, "default", kubernetes_service(network, port)))
+    for name, value, of in (
+        ("system-node-critical", 2_000_001_000, "every node needs to work"),
+        ("system-cluster-critical", 2_000_000_000, "the cluster needs to work"),
+    ):
+        wanted.append((PRIORITY_CLASSES, "", priority_class(name, value, f"Used for pods that {of}.")))
+    for resource, namespace, obj in wanted:
+        try:
+            await client.create(resource, namespace, obj)
+        except ApiError as error:
+            if error.reason != "AlreadyExists":
+                raise

@@ -1,0 +1,188 @@
+"""A whole simulated cluster: store, registry, loops, boards and server, put together from `ServeOptions`.
+
+    async with Cluster(ServeOptions(port=0, nodes=2)) as cluster:
+        pods = await cluster.client.list(PODS, "default")
+
+`serve` is the same for the command line: it prints where to look and runs until it is cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from dataclasses import replace
+from types import TracebackType
+from typing import Protocol
+
+from kube32_sim.api.admission import AdmissionConfig
+from kube32_sim.api.allocation import Allocators
+from kube32_sim.api.builtin import builtin_table
+from kube32_sim.bootstrap import bootstrap
+from kube32_sim.clock import Clock, RealClock, VirtualClock
+from kube32_sim.computed import ComputedEndpoints
+from kube32_sim.hooks import WriteHooks
+from kube32_sim.ids import Ids
+from kube32_sim.kubeconfig import Access, write_kubeconfig
+from kube32_sim.local_client import LocalClient
+from kube32_sim.loops import Loops, make_scheduler
+from kube32_sim.metrics import Metrics
+from kube32_sim.options import ServeOptions
+from kube32_sim.registry.registry import Registry
+from kube32_sim.runtime.recorder import Recorder
+from kube32_sim.server.app import ApiServer
+from kube32_sim.server.authentication import ADMIN, Authenticator, User, read_tokens
+from kube32_sim.server.documents import Documents
+from kube32_sim.server.handler import Handler
+from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.watching import Hub
+
+log = logging.getLogger(__name__)
+
+
+class Stoppable(Protocol):
+    """Anything with an end."""
+
+    async def stop(self) -> None: ...
+
+
+class Cluster:
+    """Not started until entered (or `start`).  clock, store, registry and client are there from then on."""
+
+    def __init__(self, options: ServeOptions | None = None) -> None:
+        self.options = options or ServeOptions(port=0)
+        self.port = 0
+        self._ready = False
+        self._stack: list[Stoppable] = []
+
+    async def start(self) -> None:
+        """Build and start everything; OSError or OptionError where that cannot be, with nothing left running."""
+        try:
+            await self._build()
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def _build(self) -> None:
+        options = self.options
+        virtual = options.clock == "virtual"
+        self.clock: Clock = VirtualClock() if virtual else RealClock()
+        seed = options.seed if options.seed is not None else (0 if virtual else None)
+        self.ids = Ids(seed)
+        table = builtin_table()
+        self.store = MemoryStore(table, self.clock)
+        self.hub = Hub(self.store, self.clock.gauge)
+        scheduler = make_scheduler(options, self.store)
+        low, high = options.node_ports.start, options.node_ports.stop - 1
+        allocators = Allocators(self.ids, str(options.service_network), (low, high))
+        hooks = WriteHooks(allocators, scheduler, self._announce if scheduler is not None else None)
+        computed = None
+        if "endpoints" in options.loops:
+            computed = ComputedEndpoints(self.store, self.hub, self.clock, self.ids)
+        self.registry = Registry(
+            table,
+            self.store,
+            self.clock,
+            self.ids,
+            admission_config(options),
+            hooks,
+            collects_garbage="garbage-collector" in options.loops,
+            computed=computed,
+        )
+        hooks.follow(self.store)
+        self.client = LocalClient(self.registry, self.hub)
+        self.recorder = Recorder(self.client, self.clock)
+        await self._start_server()
+        await bootstrap(self.client, options.service_network, self.port)
+        self.recorder.start()
+        self._stack.append(self.recorder)
+        self.loops = Loops(options, scheduler, table, self.store, self.client, self.recorder, self.clock)
+        self.loops.start()
+        self._stack.append(self.loops)
+        await self._start_boards()
+        self._ready = True
+
+    def _announce(self, pod: dict[str, object]) -> None:
+        from kube32_controllers.scheduler import creation_events
+
+        for event in creation_events(pod):
+            self.recorder.record(event)
+
+    async def _start_server(self) -> None:
+        from kube32_sim.server import tls
+
+        options = self.options
+        context, ca = None, None
+        if options.tls_self_signed:
+            context, ca = tls.self_signed_context(options.host, self.clock.now())
+        elif options.tls_cert is not None and options.tls_key is not None:
+            context, ca = tls.context_from_files(options.tls_cert, options.tls_key)
+        tokens, token = self._tokens()
+        metrics = Metrics(self.store, self.hub)
+        documents = Documents(self.registry.table, metrics.text, lambda: self._ready)
+        handler = Handler(self.registry, self.hub, Authenticator(tokens), documents)
+        server = ApiServer(handler)
+        self._stack.append(server)
+        await server.start(options.host, options.port, context)
+        self.port = server.port
+        scheme = "https" if context is not None else "http"
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        self.url = f"{scheme}://{host}:{self.port}"
+        documents.discovery.address = f"{host}:{self.port}"
+        self.access = Access(self.url, token, ca)
+
+    def _tokens(self) -> tuple[dict[bytes, User] | None, str]:
+        """(the tokens that are known, or None for an open server; an administrator's token for the kubeconfig)."""
+        options = self.options
+        if options.token_file is not None:
+            tokens = read_tokens(options.token_file)
+            admins = [token for token, user in tokens.items() if "system:masters" in user.groups]
+            return tokens, (admins or list(tokens))[0].decode()
+        if options.tls:
+            token = secrets.token_urlsafe(32)
+            return {token.encode(): ADMIN}, token
+        return None, ""
+
+    async def _start_boards(self) -> None:
+        if not self.options.boards:
+            return
+        from kube32_sim.kubelet.process import Boards
+
+        boards = Boards(self.client, self.clock, self.ids, self.options.boards)
+        self._stack.append(boards)
+        await boards.start()
+
+    async def stop(self) -> None:
+        """Stop everything, the last started first."""
+        while self._stack:
+            await self._stack.pop().stop()
+
+    async def __aenter__(self) -> Cluster:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+
+def admission_config(options: ServeOptions) -> AdmissionConfig:
+    loops = options.loops
+    return AdmissionConfig(
+        default_toleration_seconds=options.default_toleration_seconds,
+        taint_new_nodes="node-lifecycle" not in loops,
+        service_accounts="serviceaccount" in loops,
+    )
+
+
+async def serve(options: ServeOptions) -> None:
+    """Run a cluster until cancelled; prints one line when it is ready, and how to use it."""
+    from kube32_sim.options import KUBECONFIG
+
+    options = replace(options, kubeconfig=options.kubeconfig or KUBECONFIG)
+    async with Cluster(options) as cluster:
+        path = write_kubeconfig(options.kubeconfig or KUBECONFIG, cluster.access)
+        print(f"kube32-sim is serving on {cluster.url}", flush=True)
+        print(f"Use it:  export KUBECONFIG={path}  and then  kubectl get nodes", flush=True)
+        await asyncio.get_running_loop().create_future()

@@ -1,0 +1,60 @@
+"""What takes part in writes beyond admission: addresses of Services, and binding inside the create request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from kube32_sim.api.allocation import Allocators, allocate
+from kube32_sim.api.resources import ResourceType
+from kube32_sim.api.strategies.base import Context
+from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.objects import Event, StoredObject
+
+JsonObject = dict[str, Any]
+
+PODS, SERVICES = ("", "pods"), ("", "services")
+
+
+class Binder(Protocol):
+    """The scheduler as the create request sees it."""
+
+    def bind_on_create(self, pod: JsonObject, now: str) -> object:
+        """Choose a node for a pod that is about to be stored: changes the pod in place."""
+
+
+class WriteHooks:
+    """binder: None where the scheduler does not run.  announce: called with each pod it placed or refused."""
+
+    def __init__(
+        self, allocators: Allocators, binder: Binder | None, announce: Callable[[JsonObject], None] | None
+    ) -> None:
+        self._allocators = allocators
+        self._binder = binder
+        self._announce = announce
+
+    def follow(self, store: MemoryStore) -> None:
+        """Know what Services hold, now and from now on."""
+        for stored in store.list(SERVICES):
+            self._allocators.observe(stored.object(), None)
+        store.subscribe(self._service_changed, [SERVICES])
+
+    def _service_changed(self, event: Event) -> None:
+        new = None if event.type == "DELETED" else event.stored.object()
+        self._allocators.observe(new, event.previous.object() if event.previous is not None else None)
+
+    def before_create(self, row: ResourceType, obj: JsonObject, context: Context) -> Sequence[str]:
+        if row.storage == SERVICES:
+            allocate(obj, None, self._allocators)
+        elif self._binder is not None and row.storage == PODS and not context.dry_run:
+            self._binder.bind_on_create(obj, context.now)
+        return ()
+
+    def before_update(self, row: ResourceType, obj: JsonObject, old: JsonObject, context: Context) -> Sequence[str]:
+        if row.storage == SERVICES and not context.subresource:
+            allocate(obj, old, self._allocators)
+        return ()
+
+    def created(self, row: ResourceType, stored: StoredObject) -> None:
+        if self._announce is not None and row.storage == PODS:
+            self._announce(stored.object())

@@ -1,0 +1,56 @@
+"""The listening server: sockets, TLS and the end of it.
+
+`web.Server` (aiohttp's server without router and middlewares) calls the handler directly: paths are parsed by
+`api/paths`, so a router would only cost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import Any
+
+from aiohttp import web
+
+from kube32_sim.server.handler import MAX_BODY, Handler
+
+SHUTDOWN_SECONDS = 2.0
+
+
+def bounded_request(
+    message: Any, payload: Any, protocol: Any, writer: Any, task: asyncio.Task[None]
+) -> web.BaseRequest:
+    """A request whose body may have up to MAX_BODY bytes."""
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=MAX_BODY)
+
+
+class ApiServer:
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+        self._runner: web.ServerRunner | None = None
+        self.port = 0
+
+    async def start(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
+        """Listen; OSError where that is not possible.  Port 0 picks a free one (then see `port`)."""
+        server = web.Server(
+            self._handler,
+            request_factory=bounded_request,
+            handler_cancellation=True,
+            access_log=None,
+            keepalive_timeout=3600.0,
+            max_line_size=1 << 16,
+            max_field_size=1 << 16,
+        )
+        self._runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, host, port, ssl_context=context, backlog=4096, reuse_address=True)
+        await site.start()
+        self.port = int(self._runner.addresses[0][1])
+
+    async def stop(self) -> None:
+        """End open watches, let running requests finish, close."""
+        self._handler.streams.close()
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
