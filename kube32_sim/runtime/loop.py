@@ -164,23 +164,29 @@ class Runner:
 
     def _next_pass(self) -> float | None:
         """When the next pass is: None while nothing has changed and nothing is due."""
-        wanted = [when for when in (self._dirty_since, self._agenda.first()) if when is not None]
-        if not wanted:
-            return None
-        if self._interval is None:
-            return min(wanted)
+        changed, due = self._dirty_since, self._agenda.first()
+        wanted = [when for when in (changed, due) if when is not None]
+        if not wanted or self._interval is None:
+            return min(wanted, default=None)
         now = self._clock.now()
         if now < self._start + (self._passed - 1) * self._interval:  # the clock was set back
             self._start, self._passed = now, -1
-        place = ceil((min(wanted) - self._start) / self._interval - ROUNDING)
-        return self._start + max(place, self._passed + 1) * self._interval
+        places = []
+        if changed is not None:  # the pass of this very moment, if any, is over
+            places.append(0 if self._passed < 0 else floor(self._intervals(changed) + ROUNDING) + 1)
+        if due is not None:
+            places.append(ceil(self._intervals(due) - ROUNDING))
+        return self._start + max(min(places), self._passed + 1) * self._interval
+
+    def _intervals(self, when: float) -> float:
+        return (when - self._start) / (self._interval or 1.0)
 
     # working
 
     async def _pass(self) -> None:
         now = self._clock.now()
         if self._interval is not None:
-            self._passed = floor((now - self._start) / self._interval + ROUNDING)
+            self._passed = floor(self._intervals(now) + ROUNDING)
         self._dirty_since = None
         if self._sweep is not None:
             await self._swept(self._sweep(self._view, now))
