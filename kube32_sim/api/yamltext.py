@@ -98,8 +98,8 @@ def _take(reader: _Reader, event: Any) -> None:
         _close(reader, event)
 
 
-def _alias(reader: _Reader, name: str) -> Any:
-    if name not in reader.anchors:
+def _alias(reader: _Reader, name: str | None) -> Any:
+    if name is None or name not in reader.anchors:
         raise YamlError(f"yaml: unknown anchor '{name}' referenced")
     value, size = reader.anchors[name]
     reader.aliased += size

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 
 def _table(text: str) -> Mapping[str, frozenset[str]]:
-    """Lines of `Kind: field field …`; a kind may be preceded by others that share its fields (`A B: field`)."""
+    """Lines of `Kind: field …`; several kinds may share a line, and a group stands before a kind as in `core.Event`."""
     found: dict[str, frozenset[str]] = {}
     for line in text.strip().splitlines():
         kinds, _, fields = line.partition(":")
@@ -57,10 +57,19 @@ ResourceFieldSelector: divisor
 Counter DeviceCapacity: value
 """)
 
+#: Numbers and strings that are written even where they are missing, though the definitions call them optional.
+ALWAYS_WRITTEN = _table("""
+core.Event: reportingComponent reportingInstance
+PodDisruptionBudgetStatus: currentHealthy desiredHealthy disruptionsAllowed expectedPods
+PriorityClass: value
+StatefulSetStatus: availableReplicas
+""")
+
 #: Required numbers, strings and booleans that are pointers or may be left out.
 POINTER_REQUIRED = _table("""
 MutatingWebhook ValidatingWebhook: sideEffects
 HTTPIngressPath: pathType
+TokenReviewSpec: token
 """)
 
 #: Optional booleans that are no pointers: `false` is not written.
@@ -98,7 +107,7 @@ DaemonSetStatus: numberAvailable numberUnavailable observedGeneration updatedNum
 DeploymentStatus: availableReplicas observedGeneration readyReplicas replicas unavailableReplicas updatedReplicas
 ReplicaSetStatus ReplicationControllerStatus: availableReplicas fullyLabeledReplicas observedGeneration readyReplicas
 StatefulSetOrdinals: start
-StatefulSetStatus: availableReplicas currentReplicas observedGeneration readyReplicas updatedReplicas
+StatefulSetStatus: currentReplicas observedGeneration readyReplicas updatedReplicas
 ScaleSpec: replicas
 HorizontalPodAutoscalerStatus: currentReplicas
 JobStatus: active failed succeeded

@@ -15,6 +15,7 @@ from kube32_sim.api.decode import gotypes
 
 JsonObject = dict[str, Any]
 
+_NONE: frozenset[str] = frozenset()
 #: Definitions that are no plain structs, by their last name.
 _LEAVES = {
     "Quantity": "quantity",
@@ -99,6 +100,8 @@ class Struct:
             return Field(kind, keep=False, always=False)
         if kind.kind in _SCALARS and name in self.required and name not in self._in(gotypes.POINTER_REQUIRED):
             return Field(kind, keep=True, always=True)
+        if name in self._in(gotypes.ALWAYS_WRITTEN):
+            return Field(kind, keep=True, always=True)
         always = kind.kind == "quantity" and name in self._in(gotypes.VALUE_QUANTITIES)
         return Field(kind, keep=self._keeps_zero(name, kind), always=always)
 
@@ -119,7 +122,13 @@ class Struct:
         return kind.kind != "bytes"
 
     def _in(self, table: Mapping[str, frozenset[str]]) -> frozenset[str]:
-        return table.get(self.name, frozenset())
+        """The field names that a table has for this struct."""
+        return table.get(self.name, _NONE) | table.get(f"{self.group}.{self.name}", _NONE)
+
+    @property
+    def group(self) -> str:
+        """`core` of `io.k8s.api.core.v1.Event`."""
+        return self.key.split(".")[-3]
 
 
 @cache
