@@ -24,13 +24,13 @@ from kube32_controllers.pod_control import (
     create_pod,
     created,
     delete_pod,
+    merge_patch,
     newest_first,
     own_key,
     owner_key,
     plan_leftover,
     pod_from_template,
     reference,
-    status_patch,
     template_hash,
     terminating_namespace,
 )
@@ -85,7 +85,7 @@ def plan_deployment(deployment: JsonObject, pods: Iterable[JsonObject], now: flo
         if started:
             actions.append(_revision_patch(deployment, annotations, started))
         actions += _pod_actions(deployment, seen, current, now)
-    patch = status_patch(deployment.get("status", {}), status)
+    patch = merge_patch(deployment.get("status", {}), status)
     if patch:
         metadata = deployment["metadata"]
         actions.append(Patch(DEPLOYMENTS, metadata["namespace"], metadata["name"], {"status": patch}, "status"))

@@ -172,8 +172,12 @@ def told_delete(pod: JsonObject, about: JsonObject, component: str) -> tuple[Del
     return delete_pod(pod), Emit(about, "Normal", "SuccessfulDelete", message, component)
 
 
-def status_patch(old: JsonObject, new: JsonObject) -> JsonObject:
-    """The merge patch of a status that leads from old to new; empty when they are the same."""
-    patch: JsonObject = {key: value for key, value in new.items() if old.get(key) != value}
-    patch.update({key: None for key in old if key not in new})
+def merge_patch(old: JsonObject, new: JsonObject) -> JsonObject:
+    """The merge patch that leads from old to new; empty when they are the same."""
+    patch: JsonObject = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        before = old.get(key)
+        if before == value and key in old:
+            continue
+        patch[key] = merge_patch(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
     return patch

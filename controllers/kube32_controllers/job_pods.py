@@ -1,0 +1,187 @@
+"""The pods of a Job: how each counts, which ones are made, which ones are too many.  Pure.
+
+A Job's pods carry the finalizer `batch.kubernetes.io/job-tracking` until they have been counted, so that a pod that
+ended and was deleted is counted all the same, once.  `job.py` decides about the Job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kube32_controllers.pod_control import delete_pod, newest_first, pod_from_template, told_delete
+from kube32_sim.api.pod_state import active, finished, ready, terminating
+from kube32_sim.client import PODS
+from kube32_sim.runtime.actions import Action, Patch
+
+JsonObject = dict[str, Any]
+
+COMPONENT = "job-controller"
+TRACKING = "batch.kubernetes.io/job-tracking"
+INDEX = "batch.kubernetes.io/job-completion-index"
+INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
+
+
+@dataclass(slots=True)
+class JobPods:
+    """A Job's pods by how they count.
+
+    succeeded and failed are those that have ended and are still tracked, so not yet counted for good; a pod that is
+    being deleted counts as failed at once, unless the Job replaces only pods that have failed.
+    """
+
+    active: list[JsonObject] = field(default_factory=list)
+    succeeded: list[JsonObject] = field(default_factory=list)
+    failed: list[JsonObject] = field(default_factory=list)
+    terminating: list[JsonObject] = field(default_factory=list)
+    """Being deleted and still running."""
+
+    @property
+    def ended(self) -> list[JsonObject]:
+        return self.succeeded + self.failed
+
+
+def sort_out(job: JsonObject, pods: Iterable[JsonObject]) -> JobPods:
+    seen = JobPods()
+    patient = waits_for_failure(job)
+    for pod in pods:
+        if active(pod):
+            seen.active.append(pod)
+            continue
+        if terminating(pod) and not finished(pod):
+            seen.terminating.append(pod)
+        if not tracked(pod):
+            continue
+        if pod.get("status", {}).get("phase") == "Succeeded":
+            seen.succeeded.append(pod)
+        elif finished(pod) or not patient or _will_never_end(pod):
+            seen.failed.append(pod)
+    return seen
+
+
+def waits_for_failure(job: JsonObject) -> bool:
+    """Whether a pod that is being deleted is replaced only when it has ended (podReplacementPolicy Failed)."""
+    return bool(job["spec"].get("podReplacementPolicy") == "Failed")
+
+
+def _will_never_end(pod: JsonObject) -> bool:
+    """Nobody runs a pod that has no node, or that its kubelet has given up."""
+    return not pod["spec"].get("nodeName") or pod["metadata"].get("deletionGracePeriodSeconds") == 0
+
+
+def tracked(pod: JsonObject) -> bool:
+    return TRACKING in pod["metadata"].get("finalizers", [])
+
+
+def release(pod: JsonObject) -> Patch:
+    """Take the tracking finalizer off a pod, as it was seen."""
+    metadata = pod["metadata"]
+    left = [held for held in metadata["finalizers"] if held != TRACKING]
+    patch = {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": left or None}}
+    return Patch(PODS, metadata["namespace"], metadata["name"], patch)
+
+
+def leftover_actions(pods: Iterable[JsonObject]) -> Iterator[Action]:
+    """The Job is gone: its pods are let go and deleted."""
+    for pod in pods:
+        if tracked(pod):
+            yield release(pod)
+        if not terminating(pod):
+            yield delete_pod(pod)
+
+
+def withdrawn(pods: Iterable[JsonObject], about: JsonObject) -> Iterator[Action]:
+    """Delete pods that are not wanted any more, without counting them as failed."""
+    for pod in pods:
+        if tracked(pod):
+            yield release(pod)
+        yield from told_delete(pod, about, COMPONENT)
+
+
+def removal_order(pods: Sequence[JsonObject]) -> list[JsonObject]:
+    """Which of the active pods go first: unscheduled, pending, not ready, newest."""
+    return sorted(
+        newest_first(pods),
+        key=lambda pod: (
+            bool(pod["spec"].get("nodeName")),
+            pod.get("status", {}).get("phase") == "Running",
+            ready(pod),
+        ),
+    )
+
+
+# indexes
+
+
+def indexed(job: JsonObject) -> bool:
+    return bool(job["spec"].get("completionMode") == "Indexed")
+
+
+def index_of(pod: JsonObject) -> int | None:
+    """The completion index of a pod; None where it has no valid one."""
+    text = pod["metadata"].get("annotations", {}).get(INDEX, "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+def parse_indexes(text: str) -> set[int]:
+    """`0-2,5` -> {0, 1, 2, 5}; what is no number is left out."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        if first.isdecimal() and (last or first).isdecimal():
+            found.update(range(int(first), int(last or first) + 1))
+    return found
+
+
+def format_indexes(indexes: Iterable[int]) -> str:
+    """{0, 1, 2, 5} -> `0-2,5`; two neighbours are `0,1`."""
+    runs: list[list[int]] = []
+    for index in sorted(indexes):
+        if runs and runs[-1][1] == index - 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    texts = []
+    for first, last in runs:
+        separator = "-" if last - first > 1 else ","
+        texts.append(str(first) if first == last else f"{first}{separator}{last}")
+    return ",".join(texts)
+
+
+def surplus_indexes(job: JsonObject, pods: Sequence[JsonObject], completed: set[int]) -> list[JsonObject]:
+    """Active pods of an index that is complete, out of range, or taken by an older pod already."""
+    seen: set[int] = set()
+    surplus = []
+    for pod in reversed(newest_first(pods)):
+        index = index_of(pod)
+        if index is None or index in seen or index in completed or index >= job["spec"]["completions"]:
+            surplus.append(pod)
+        else:
+            seen.add(index)
+    return surplus
+
+
+# making pods
+
+
+def job_pod(job: JsonObject, about: JsonObject, index: int | None) -> JsonObject:
+    """A new pod; index: its completion index in an Indexed Job."""
+    name = job["metadata"]["name"]
+    prefix = f"{name}-" if index is None else f"{name}-{index}-"
+    pod = pod_from_template(job["spec"]["template"], about, prefix)
+    pod["metadata"].setdefault("finalizers", []).append(TRACKING)
+    if index is not None:
+        _mark(pod, name, str(index))
+    return pod
+
+
+def _mark(pod: JsonObject, name: str, index: str) -> None:
+    pod["metadata"].setdefault("annotations", {})[INDEX] = index
+    pod["metadata"]["labels"][INDEX] = index
+    pod["spec"]["hostname"] = f"{name}-{index}"
+    variable = {"name": INDEX_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}}}
+    for container in (*pod["spec"].get("initContainers", ()), *pod["spec"]["containers"]):
+        environment = container.setdefault("env", [])
+        if all(given["name"] != INDEX_VARIABLE for given in environment):
+            environment.append(variable)
