@@ -318,8 +318,9 @@ class FieldSelector:
         return next((r.value for r in self.requirements if r.path == path and r.op == "="), None)
 
     def without(self, path: str) -> FieldSelector:
-        """The same requirements but those of `path` (already met by an index)."""
-        return FieldSelector(r for r in self.requirements if r.path != path)
+        """The same requirements but the one that `exact` answers (already met by an index)."""
+        met = (path, "=", self.exact(path))
+        return FieldSelector(requirement for requirement in self.requirements if requirement != met)
 
     def __repr__(self) -> str:
         return f"FieldSelector({self.text!r})"

@@ -156,6 +156,8 @@ def test_field_selectors() -> None:
     assert selector.exact("spec.nodeName") == "n1"
     assert selector.exact("status.phase") is None
     assert selector.without("spec.nodeName").text == "metadata.name=x,status.phase!=Running"
+    contradiction = parse_fields("metadata.name=p1,metadata.name=p2")
+    assert contradiction.without("metadata.name").text == "metadata.name=p2"
     assert parse_fields("spec.nodeName=").matches({})
     assert parse_fields("").everything
 
