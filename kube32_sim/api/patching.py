@@ -12,6 +12,7 @@ import orjson
 from kube32_sim.api import errors, groupkinds, jsontext, strictness
 from kube32_sim.api.custom import decode_custom
 from kube32_sim.api.decode import DecodeError, decode_value
+from kube32_sim.api.decode.diagnose import describe
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.patch import apply_json_patch, apply_merge_patch, apply_strategic
 from kube32_sim.api.patch.gomap import go_text
@@ -32,12 +33,10 @@ class Patcher:
     """One patch, to be applied to whatever the object turns out to be (again, when it changed meanwhile)."""
 
     def __init__(self, data: bytes, content_type: str, row: ResourceType) -> None:
-        """Raises ApiError: 415 for another media type, 501 for server-side apply."""
+        """Raises ApiError 415 for another media type."""
         kind = _KINDS.get(content_type.partition(";")[0].strip().lower())
         if kind is None or (kind == "strategic" and not row.schema):
             raise _unsupported(row, known=kind is not None)
-        if kind == "apply":
-            raise errors.not_implemented("server-side apply is not supported by kube32-sim")
         self.kind = kind
         self._data = data
         self._row = row
@@ -47,6 +46,8 @@ class Patcher:
 
         Both objects are without apiVersion and kind; the patch sees them all the same.
         """
+        if self.kind == "apply":
+            raise errors.not_implemented("server-side apply is not supported by kube32-sim")
         row = self._row
         patch, repeated = self._patch(field_validation)
         document = {"apiVersion": row.api_version, "kind": row.kind, **current}
@@ -128,8 +129,6 @@ class _Shown:
     def _text(self, name: str, value: Any) -> str:
         if value is None or isinstance(value, str):
             return value or ""
-        from kube32_sim.api.decode.diagnose import describe
-
         why = f"json: cannot unmarshal {describe(value)} into Go struct field .{name} of type string"
         raise self.refused(f"couldn't get version/kind; json parse error: {why}")
 

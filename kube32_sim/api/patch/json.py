@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from kube32_sim.api.decode.diagnose import describe
 from kube32_sim.api.errors import ApiError, bad_request
 
 MOST_OPERATIONS = 10000
@@ -220,6 +221,4 @@ def check_operations(operations: Any) -> None:
 
 
 def _mismatch(value: Any) -> str:
-    from kube32_sim.api.decode.diagnose import describe
-
     return f"json: cannot unmarshal {describe(value)}"

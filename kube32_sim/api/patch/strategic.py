@@ -13,7 +13,9 @@ from functools import cache
 from typing import Any
 
 from kube32_sim.api import schema
+from kube32_sim.api.decode.diagnose import describe
 from kube32_sim.api.errors import ApiError, bad_request
+from kube32_sim.api.patch.gomap import go_text
 from kube32_sim.api.patch.json import not_applicable
 from kube32_sim.api.patch.order import in_order
 
@@ -68,8 +70,6 @@ def apply_strategic(obj: JsonObject, patch: Any, schema_key: str) -> JsonObject:
     if patch is None:
         return obj
     if not isinstance(patch, dict):
-        from kube32_sim.api.decode.diagnose import describe
-
         raise bad_request(f"json: cannot unmarshal {describe(patch)} into Go value of type map[string]interface {{}}")
     try:
         return _merge_map(obj, patch, schema_key)
@@ -108,8 +108,6 @@ def _replaced_map(patch: JsonObject) -> JsonObject:
 
 
 def _bad_directive(directive: Any, patch: JsonObject) -> ApiError:
-    from kube32_sim.api.patch.gomap import go_text
-
     return bad_request(f"unknown patch type [{go_text(directive)}] in map [{go_text(patch)}]")
 
 
@@ -272,8 +270,6 @@ def _check_order(given: list[Any], order: list[Any], merge_key: str) -> None:
         if at < len(wanted) and _equal(wanted[at], item, merge_key):
             at += 1
     if at < len(wanted):
-        from kube32_sim.api.patch.gomap import go_text
-
         raise bad_request(
             f"the order in patch list:\n{go_text(given)}\n doesn't match {ORDER_PREFIX} list:\n{go_text(order)}\n"
         )
