@@ -156,10 +156,13 @@ class NamespaceStrategy(Strategy):
         return dns1123_label(name, prefix=prefix)
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        finalizers = obj["spec"].get("finalizers") or ()
-        return validate_finalizers(finalizers, "spec.finalizers") + validate_finalizer_names(
-            finalizers, "spec.finalizers"
-        )
+        path, found = "spec.finalizers", []
+        for finalizer in obj["spec"].get("finalizers") or ():
+            found += validate_finalizers([finalizer], path)
+            found += [
+                FieldError(wrong.reason, path, wrong.message) for wrong in validate_finalizer_names([finalizer], path)
+            ]
+        return found
 
     def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         deleting = "deletionTimestamp" in obj["metadata"]

@@ -1,4 +1,4 @@
-"""Pods: what becomes of one when it is created, changed, reported on, bound and deleted.
+"""Pods: what becomes of one when it is created, changed, reported on and deleted.
 
 Defaults are in `pod_defaults`, the rules on fields in `validation.pod*`; here they are put into the order of a write.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kube32_sim.api.errors import ApiError, FieldError, conflict, invalid, not_supported, required
+from kube32_sim.api.errors import FieldError
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.pod_defaults import default_pod
 from kube32_sim.api.strategies.pod_qos import qos_class
@@ -140,57 +140,6 @@ def _kept_metadata(obj: JsonObject, old: JsonObject) -> JsonObject:
         if key in obj["metadata"]:
             kept[key] = obj["metadata"][key]
     return kept
-
-
-def bind_pod(pod: JsonObject, binding: JsonObject, now: str) -> None:
-    """Put a pod on the node a Binding names: nodeName, the binding's labels and annotations, PodScheduled=True.
-
-    `pod` is changed in place.  409 where it has a node, is being deleted or gated; 422 for a target that is no node.
-    """
-    name = pod["metadata"]["name"]
-    target = binding.get("target") or {}
-    _check_target(name, target)
-    spec, metadata = pod["spec"], pod["metadata"]
-    if "deletionTimestamp" in metadata:
-        raise _binding_conflict(name, f"pod {name} is being deleted, cannot be assigned to a host")
-    if spec.get("nodeName"):
-        raise _binding_conflict(name, f'pod {name} is already assigned to node "{spec["nodeName"]}"')
-    if spec.get("schedulingGates"):
-        raise _binding_conflict(name, f"pod {name} has non-empty .spec.schedulingGates")
-    spec["nodeName"] = target["name"]
-    given = binding.get("metadata") or {}
-    if annotations := given.get("annotations"):
-        metadata.setdefault("annotations", {}).update(annotations)
-    for key, value in (given.get("labels") or {}).items():
-        metadata.setdefault("labels", {}).setdefault(key, value)
-    conditions = pod.setdefault("status", {}).setdefault("conditions", [])
-    set_condition(conditions, {"type": "PodScheduled", "status": "True", "lastTransitionTime": now})
-
-
-def set_condition(conditions: list[JsonObject], condition: JsonObject) -> None:
-    """Add a condition or replace the one of its type; the time of transition stays while the status does."""
-    for index, current in enumerate(conditions):
-        if current["type"] == condition["type"]:
-            if current["status"] == condition["status"] and "lastTransitionTime" in current:
-                condition = {**condition, "lastTransitionTime": current["lastTransitionTime"]}
-            conditions[index] = condition
-            return
-    conditions.append(condition)
-
-
-def _check_target(name: str, target: JsonObject) -> None:
-    found: list[FieldError] = []
-    kind = target.get("kind", "")
-    if kind not in ("", "Node"):
-        found.append(not_supported("target.kind", kind, ("Node", "<empty>")))
-    if not target.get("name"):
-        found.append(required("target.name"))
-    if found:
-        raise invalid("", "Binding", name, found)
-
-
-def _binding_conflict(name: str, why: str) -> ApiError:
-    return conflict("", "pods/binding", name, why)
 
 
 STRATEGIES: dict[tuple[str, str], Strategy] = {("", "Pod"): PodStrategy()}
