@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -141,7 +142,7 @@ def fetch_pip() -> str:
     try:
         with urlopen(Request(page, headers={"Accept": "application/vnd.pypi.simple.v1+json"}), timeout=60) as answer:
             files = json.load(answer)["files"]
-        wheel = [file for file in files if file["filename"].endswith(".whl") and not file.get("yanked")][-1]
+        wheel = max((file for file in files if not file.get("yanked")), key=lambda file: version(file["filename"]))
         with urlopen(urljoin(page, wheel["url"]), timeout=60) as answer:
             content = answer.read()
     except (OSError, ValueError, LookupError) as error:
@@ -152,6 +153,12 @@ def fetch_pip() -> str:
     with open(path, "wb") as file:
         file.write(content)
     return path
+
+
+def version(filename: str) -> list[int]:
+    """To compare wheels by; anything else, and what is not released, comes first."""
+    found = re.fullmatch(r"pip-([0-9.]+)-py3-none-any\.whl", filename)
+    return [int(part) for part in found[1].split(".")] if found else []
 
 
 def say(text: str) -> None:

@@ -1,0 +1,87 @@
+"""What options may be; the command line and the library share these checks."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kube32_sim.kubelet.boards import profiles
+from kube32_sim.options import BOARDS, LOOPS, OptionError, ServeOptions, selected_loops
+
+
+@pytest.mark.parametrize(
+    ("selection", "loops"),
+    [
+        ("*", set(LOOPS)),
+        ("none", set()),
+        ("", set()),
+        ("scheduler", {"scheduler"}),
+        ("scheduler, job", {"scheduler", "job"}),
+        ("*,-job", set(LOOPS) - {"job"}),
+        ("-job", set()),
+        ("*,-job,job", set(LOOPS)),
+    ],
+)
+def test_controllers_as_kube_controller_manager_reads_them(selection: str, loops: set[str]) -> None:
+    assert selected_loops(selection) == loops
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        ({"port": -1}, "--port: -1"),
+        ({"port": 65536}, "--port: 65536"),
+        ({"nodes": -1}, "--nodes: -1"),
+        ({"board": "arduino"}, "--board: unknown board 'arduino'; there are: esp32, "),
+        ({"clock": "wall"}, "--clock: 'wall'"),
+        ({"store": "sqlite:x.db"}, "--store: 'sqlite:x.db' is not supported"),
+        ({"store": "etcd://localhost:2379"}, "--store: 'etcd://localhost:2379' is not supported"),
+        ({"controllers": "scheduler,jobs"}, "--controllers: unknown controller 'jobs'"),
+        ({"reconcile_interval": 0.0}, "--reconcile-interval: shorter"),
+        ({"lease_check_interval": 0.0}, "--lease-check-interval: shorter"),
+        ({"default_toleration_seconds": -1}, "--default-toleration-seconds: -1"),
+        ({"tls_cert": Path("cert.pem")}, "--tls-cert and --tls-key"),
+        ({"tls_key": Path("key.pem")}, "--tls-cert and --tls-key"),
+        ({"tls_cert": Path("c"), "tls_key": Path("k"), "tls_self_signed": True}, "--tls-self-signed: not together"),
+        ({"host": "0.0.0.0"}, "--host: 0.0.0.0 can be reached from other machines"),
+        ({"host": "example.org"}, "--host: example.org can be reached"),
+        ({"service_cluster_ip_range": "10.96.0.0"}, "--service-cluster-ip-range: 10.96.0.0/32"),
+        ({"service_cluster_ip_range": "10.96.0.1/16"}, "--service-cluster-ip-range: 10.96.0.1/16 has host bits set"),
+        ({"service_node_port_range": "32767-30000"}, "--service-node-port-range: '32767-30000' is no range"),
+    ],
+)
+def test_refused_by_name(values: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        ServeOptions(**values)
+    assert str(caught.value).startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"host": "::1"},
+        {"host": "127.0.0.2"},
+        {"host": "localhost"},
+        {"host": "0.0.0.0", "allow_anonymous": True},
+        {"host": "0.0.0.0", "token_file": Path("tokens.csv")},
+        {"tls_cert": Path("c"), "tls_key": Path("k")},
+        {"clock": "virtual", "nodes": 0},
+    ],
+)
+def test_accepted(values: dict[str, Any]) -> None:
+    ServeOptions(**values)
+
+
+def test_boards_are_named_in_order() -> None:
+    assert ServeOptions(nodes=2, board="esp32-c3").boards == [("esp32-0", "esp32-c3"), ("esp32-1", "esp32-c3")]
+
+
+def test_ranges() -> None:
+    options = ServeOptions(service_node_port_range="30000-30002", service_cluster_ip_range="10.0.0.0/24")
+    assert list(options.node_ports) == [30000, 30001, 30002]
+    assert options.service_network.num_addresses == 256
+
+
+def test_every_profile_can_be_named() -> None:
+    assert set(BOARDS) == set(profiles())
