@@ -22,7 +22,8 @@ JsonObject = dict[str, Any]
 
 __all__ = ["Patcher", "decode_body", "decode_plain", "expected", "patcher"]
 
-_DELETE_OPTIONS = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
+#: Kinds that a path takes in every version there is.
+_ANY_VERSION = ("Eviction",)
 _TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _SHOWN = 30
 
@@ -45,7 +46,10 @@ def decode_body(data: bytes, media: str, row: ResourceType, field_validation: st
     media: `json`, `yaml` or `protobuf`.  row: the type expected.  field_validation: what to do about unknown and
     repeated fields: Strict (refuse, 400), Warn or Ignore.  Raises ApiError.
     """
-    body = _read(data, media, row)
+    try:
+        body = _read(data, media, (row.api_version, row.kind))
+    except _Unreadable as error:
+        raise _unrecognized(data, row.kind, str(error)) from None
     _check_type(body, row)
     obj, unknown = _decoded(body, row)
     if field_validation == strictness.IGNORE:
@@ -57,18 +61,13 @@ def decode_body(data: bytes, media: str, row: ResourceType, field_validation: st
 
 
 def decode_plain(data: bytes, media: str) -> JsonObject:
-    """The DeleteOptions that a delete's body holds; raises ApiError 400."""
-    row = _delete_options()
-    body = _read(data, media, row)
+    """The JSON object that the body of a delete holds, of whatever kind and content; raises ApiError 400."""
     try:
-        return decode_value(body.value, _DELETE_OPTIONS)[0]
-    except DecodeError as error:
-        raise cannot_be_handled(row.kind, row.version, row.kind, str(error)) from None
-
-
-@cache
-def _delete_options() -> ResourceType:
-    return ResourceType("", "v1", "DeleteOptions", "", "", namespaced=True, schema=_DELETE_OPTIONS, verbs=())
+        body = _read(data, media, ("v1", "DeleteOptions"))
+    except _Unreadable as error:
+        raise bad_request(str(error)) from None
+    named = {"apiVersion": body.api_version, "kind": body.kind}
+    return {**{name: text for name, text in named.items() if text}, **body.value}
 
 
 @dataclass(slots=True)
@@ -84,16 +83,20 @@ class _Body:
     repeated: list[str] = field(default_factory=list)
 
 
-def _read(data: bytes, media: str, row: ResourceType) -> _Body:
+class _Unreadable(ValueError):
+    """A body that is no object with a version and a kind; the message is upstream's."""
+
+
+def _read(data: bytes, media: str, named: tuple[str, str]) -> _Body:
+    """named: apiVersion and kind that the request is about."""
     if media == "protobuf":
-        return _read_protobuf(data, row)
+        return _read_protobuf(data, named)
     try:
         body = _read_yaml(data) if media == "yaml" else _read_json(data)
+        body.api_version = _type_text(body.value, "apiVersion")
+        body.kind = _type_text(body.value, "kind")
     except jsontext.JsonError as error:
-        what = f"{error}" if media == "yaml" else f"couldn't get version/kind; json parse error: {error}"
-        raise _unrecognized(data, row.kind, what) from None
-    body.api_version = _type_text(body, "apiVersion", row)
-    body.kind = _type_text(body, "kind", row)
+        raise _Unreadable(f"couldn't get version/kind; json parse error: {error}") from None
     return body
 
 
@@ -111,15 +114,15 @@ def _read_yaml(data: bytes) -> _Body:
     try:
         value, repeated = yamltext.loads(data)
     except yamltext.YamlError as error:
-        raise jsontext.JsonError(str(error)) from None
+        raise _Unreadable(str(error)) from None
     jsontext.check_depth(value)
     return _Body(data, _object(value), exact=True, repeated=repeated)
 
 
-def _read_protobuf(data: bytes, row: ResourceType) -> _Body:
+def _read_protobuf(data: bytes, named: tuple[str, str]) -> _Body:
     from kube32_sim.api import protobuf
 
-    api_version, kind, value = protobuf.decode(data, (row.api_version, row.kind))
+    api_version, kind, value = protobuf.decode(data, named)
     value.pop("apiVersion", None)
     value.pop("kind", None)
     return _Body(data, value, api_version, kind, exact=True)
@@ -133,13 +136,12 @@ def _object(value: Any) -> JsonObject:
     return value
 
 
-def _type_text(body: _Body, name: str, row: ResourceType) -> str:
+def _type_text(value: JsonObject, name: str) -> str:
     """Take apiVersion or kind out of the object; "" where it says none."""
-    value = body.value.pop(name, None)
-    if value is None or isinstance(value, str):
-        return value or ""
-    what = f"json: cannot unmarshal {describe(value)} into Go struct field .{name} of type string"
-    raise _unrecognized(body.data, row.kind, f"couldn't get version/kind; json parse error: {what}")
+    text = value.pop(name, None)
+    if text is None or isinstance(text, str):
+        return text or ""
+    raise jsontext.JsonError(f"json: cannot unmarshal {describe(text)} into Go struct field .{name} of type string")
 
 
 def _unrecognized(data: bytes, kind: str, why: str) -> ApiError:
@@ -166,7 +168,7 @@ def _check_type(body: _Body, row: ResourceType) -> None:
         why = groupkinds.mismatch(api_version, kind, row.group, row.kind)
         if why is not None:
             raise cannot_be_handled(kind, api_version, row.kind, why)
-    if api_version != row.api_version:
+    if api_version != row.api_version and row.kind not in _ANY_VERSION:
         raise groupkinds.other_version(api_version, row.api_version)
 
 

@@ -13,11 +13,16 @@ _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 
 #: Versions that are known by name but no longer in the OpenAPI document: group/version -> kinds.
 _FORMER = {
+    "admissionregistration.k8s.io/v1beta1": "MutatingWebhookConfiguration ValidatingWebhookConfiguration",
+    "apiextensions.k8s.io/v1beta1": "CustomResourceDefinition",
+    "apiregistration.k8s.io/v1beta1": "APIService",
     "apps/v1beta1": "ControllerRevision Deployment Scale StatefulSet",
     "apps/v1beta2": "ControllerRevision DaemonSet Deployment ReplicaSet Scale StatefulSet",
     "autoscaling/v2beta1": "HorizontalPodAutoscaler",
     "autoscaling/v2beta2": "HorizontalPodAutoscaler",
     "batch/v1beta1": "CronJob",
+    "certificates.k8s.io/v1beta1": "CertificateSigningRequest",
+    "coordination.k8s.io/v1beta1": "Lease",
     "discovery.k8s.io/v1beta1": "EndpointSlice",
     "events.k8s.io/v1beta1": "Event",
     "extensions/v1beta1": "DaemonSet Deployment Ingress NetworkPolicy ReplicaSet Scale",
@@ -25,6 +30,7 @@ _FORMER = {
     "policy/v1beta1": "Eviction PodDisruptionBudget",
     "rbac.authorization.k8s.io/v1alpha1": "ClusterRole ClusterRoleBinding Role RoleBinding",
     "rbac.authorization.k8s.io/v1beta1": "ClusterRole ClusterRoleBinding Role RoleBinding",
+    "scheduling.k8s.io/v1beta1": "PriorityClass",
     "storage.k8s.io/v1beta1": "CSIDriver CSINode StorageClass VolumeAttachment",
 }
 

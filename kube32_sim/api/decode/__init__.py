@@ -65,6 +65,11 @@ def _diagnosed(value: Any, schema_key: str, exact: bool, diagnosis: Diagnosis) -
     return made, list(diagnosis.unknown)
 
 
+def empty(schema_key: str) -> JsonObject:
+    """What Go writes for an object with nothing in it: `{"metadata": {}, "spec": {}, "status": {"replicas": 0}}`."""
+    return decode_value({}, schema_key)[0]
+
+
 def decode(value: Any, schema_key: str, go_kind: str, version: str = "v1") -> tuple[JsonObject, list[str]]:
     """`decode_value`, with errors as the 400 that a request body gets.  version: with its group, as in apiVersion."""
     try:
