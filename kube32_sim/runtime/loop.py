@@ -114,6 +114,7 @@ class Runner:
 
     async def stop(self) -> None:
         self._unsubscribe()
+        self._unsubscribe = lambda: None
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

@@ -3,6 +3,8 @@
 from contextlib import asynccontextmanager
 
 from kube32_controllers.scheduler import Scheduler, creation_events
+from kube32_controllers.taint_eviction import UNBIND
+
 from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.builtin import builtin_table
@@ -13,11 +15,20 @@ from kube32_sim.hooks import WriteHooks
 from kube32_sim.ids import Ids
 from kube32_sim.local_client import LocalClient
 from kube32_sim.registry.registry import Registry
+from kube32_sim.registry.unbinding import unbind
 from kube32_sim.runtime.loop import Runner
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.runtime.view import StoreView
 from kube32_sim.storage.memory import MemoryStore
 from kube32_sim.storage.watching import Hub
+
+
+class Client(LocalClient):
+    async def update(self, resource, namespace, obj, *, subresource=""):
+        if subresource == UNBIND:
+            asked = self._asked(self._row(resource), namespace, obj["metadata"]["name"], subresource)
+            return await unbind(self._registry, asked, obj)
+        return await super().update(resource, namespace, obj, subresource=subresource)
 
 
 class ControlPlane:
@@ -33,10 +44,12 @@ class ControlPlane:
         self.store.subscribe(self.scheduler.cache.observe, [("", "nodes"), ("", "pods")])
         ids = Ids(0)
         hub = Hub(self.store, self.clock.gauge)
-        hooks = WriteHooks(Allocators(ids, "10.96.0.0/16", (30000, 32767)), self.scheduler if binds else None, self._announce)
+        hooks = WriteHooks(
+            Allocators(ids, "10.96.0.0/16", (30000, 32767)), self.scheduler if binds else None, self._announce
+        )
         config = AdmissionConfig(default_toleration_seconds=300, taint_new_nodes=False, service_accounts=False)
         registry = Registry(table, self.store, self.clock, ids, config, hooks)
-        self.client = LocalClient(registry, hub)
+        self.client = Client(registry, hub)
         self.recorder = Recorder(self.client, self.clock)
         self._running = []
 

@@ -2,8 +2,6 @@
 
 import pytest
 from control_plane import control_plane
-from scheduling_objects import node, pod
-
 from kube32_controllers.scheduler import (
     Scheduler,
     bind_actions,
@@ -12,6 +10,8 @@ from kube32_controllers.scheduler import (
     unschedulable,
     with_condition,
 )
+from scheduling_objects import node, pod
+
 from kube32_sim.client import EVENTS, NODES, PODS
 from kube32_sim.runtime.actions import Create, Emit, Patch, Update
 
@@ -22,7 +22,10 @@ TOO_BIG = "0/1 nodes are available: 1 Insufficient memory."
 
 def new_pod(name, memory="10Ki", **spec):
     resources = {"requests": {"memory": memory}}
-    return {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i", "resources": resources}], **spec}}
+    return {
+        "metadata": {"name": name},
+        "spec": {"containers": [{"name": "c", "image": "i", "resources": resources}], **spec},
+    }
 
 
 def condition(obj, kind="PodScheduled"):
@@ -81,7 +84,9 @@ def test_pods_that_skip_the_scheduler(spec):
 
 def test_condition_keeps_its_transition_time_until_it_flips():
     old = with_condition({}, unschedulable("one", "2026-01-01T00:00:00Z"))
-    assert with_condition(old, unschedulable("two", NOW))["conditions"] == [unschedulable("two", "2026-01-01T00:00:00Z")]
+    assert with_condition(old, unschedulable("two", NOW))["conditions"] == [
+        unschedulable("two", "2026-01-01T00:00:00Z")
+    ]
     flipped = {"type": "PodScheduled", "status": "True", "lastTransitionTime": NOW}
     assert with_condition(old, flipped)["conditions"] == [flipped]
 
@@ -93,7 +98,9 @@ def test_refusal_writes_the_condition_only_when_it_says_something_new():
     assert update.subresource == "status"
     assert condition(update.obj) == unschedulable("new", "2026-01-01T00:00:00Z")
     assert obj["status"]["conditions"][0]["message"] == "old"
-    assert refuse_actions(obj, "old", NOW) == (Emit(event.about, "Warning", "FailedScheduling", "old", "default-scheduler"),)
+    assert refuse_actions(obj, "old", NOW) == (
+        Emit(event.about, "Warning", "FailedScheduling", "old", "default-scheduler"),
+    )
 
 
 def test_binding_goes_through_the_binding_subresource():
@@ -169,7 +176,7 @@ async def test_retry_binds_when_a_node_comes():
         assert bound["spec"]["nodeName"] == "a"
         assert condition(bound)["status"] == "True"
         assert condition(bound)["lastTransitionTime"] == "2026-01-01T00:00:04Z"
-        assert await failures(plane, "p") == [("no nodes available to schedule pods", 4)]
+        assert await failures(plane, "p") == [("no nodes available to schedule pods", 5)]
 
 
 async def test_one_event_a_message_and_the_transition_time_stays():

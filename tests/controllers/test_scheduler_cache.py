@@ -4,12 +4,12 @@ import random
 from collections import Counter
 
 import pytest
-from scheduling_objects import container, node, pod
-
 from kube32_controllers import scheduler_ranking
 from kube32_controllers.scheduler_cache import SchedulerCache
 from kube32_controllers.scheduler_filters import evaluate, no_fit, node_figures, pod_request
 from kube32_controllers.scheduler_ranking import Decision, Rankings
+from scheduling_objects import container, node, pod
+
 from kube32_sim.kestrel.score import choose
 
 ROOM = {"memory": "100Ki", "esp32.io/gpio": "10"}
@@ -53,7 +53,11 @@ class Cluster:
 
     def random_spec(self):
         rng = self.rng
-        spec = {"containers": [container({"memory": f"{rng.choice((5, 20, 40))}Ki", "esp32.io/gpio": str(rng.randrange(4))})]}
+        spec = {
+            "containers": [
+                container({"memory": f"{rng.choice((5, 20, 40))}Ki", "esp32.io/gpio": str(rng.randrange(4))})
+            ]
+        }
         if rng.random() < 0.4:
             spec["nodeSelector"] = {"zone": rng.choice("abc")}
         return spec

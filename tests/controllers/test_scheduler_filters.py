@@ -3,8 +3,6 @@
 from collections import Counter
 
 import pytest
-from scheduling_objects import container, node, pod
-
 from kube32_controllers.scheduler_filters import (
     DEFAULT_MEMORY,
     MISMATCH,
@@ -17,6 +15,7 @@ from kube32_controllers.scheduler_filters import (
     node_figures,
     pod_request,
 )
+from scheduling_objects import container, node, pod
 
 ROOMY = {
     "memory": "300Ki",
@@ -69,7 +68,7 @@ def test_filter_4_memory_defaults_to_16_kib():
 
 
 def test_filters_4_to_6_come_in_order():
-    everything = {name: "1Gi" for name in ROOMY}
+    everything = dict.fromkeys(ROOMY, "1Gi")
     for name in ROOMY:
         assert verdict(everything) == f"Insufficient {name}"
         everything[name] = "1"
@@ -105,7 +104,9 @@ def test_named_buses_each_consume_one_of_the_count():
         verdict({"esp32.io/i2c-bus-10": "1", "esp32.io/i2c-bus-2": "1"}, allocatable=one)
         == "Insufficient esp32.io/i2c-bus-10"
     )
-    assert verdict({"esp32.io/i2c": "1", "esp32.io/i2c-bus-0": "1"}, allocatable=one) == "Insufficient esp32.io/i2c-bus-0"
+    assert (
+        verdict({"esp32.io/i2c": "1", "esp32.io/i2c-bus-0": "1"}, allocatable=one) == "Insufficient esp32.io/i2c-bus-0"
+    )
     assert verdict({"esp32.io/i2c": "2", "esp32.io/i2c-bus-0": "1"}, allocatable=one) == "Insufficient esp32.io/i2c"
 
 
@@ -144,7 +145,9 @@ def test_ignored_are_cpu_hardware_pins_taints_and_affinity():
     asked = {"cpu": "1000", "hardware.kube32.io/wifi6": "1", "esp32.io/gpio-4": "1", "nvidia.com/gpu": "8"}
     free = verdict({})
     assert verdict(asked) == free
-    assert verdict({}, spec={"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}}) == free
+    assert (
+        verdict({}, spec={"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}}) == free
+    )
     tainted = node("n", allocatable=ROOMY)
     tainted["spec"]["taints"] = [{"key": "a", "effect": "NoSchedule"}]
     assert evaluate(node_figures(tainted, 1), pod_request({"containers": [container()]})) == free

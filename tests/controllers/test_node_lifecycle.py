@@ -1,0 +1,464 @@
+"""Node lifecycle, sentence by sentence: pure decisions first, then the loop on the virtual clock."""
+
+from math import inf
+
+import pytest
+from control_plane import control_plane
+from kube32_controllers.node_lifecycle_controller import NodeLifecycle, Observed, Timeouts, reconcile
+from kube32_controllers.taint_eviction import UNREACHABLE, evicted, leaves_at, tolerated_seconds
+from scheduling_objects import node, pod
+
+from kube32_sim.client import EVENTS, LEASES, NODES, PODS
+from kube32_sim.clock import EPOCH, rfc3339, rfc3339_micro
+from kube32_sim.runtime.actions import Delete, Emit, Patch, Plan, Update
+
+NOW = EPOCH + 100
+NO_SCHEDULE = {"key": UNREACHABLE, "effect": "NoSchedule"}
+
+
+def no_execute(added):
+    return {"key": UNREACHABLE, "effect": "NoExecute", "timeAdded": rfc3339(added)}
+
+
+def tolerates(seconds=None, **fields):
+    toleration = {"key": UNREACHABLE, "operator": "Exists", "effect": "NoExecute", **fields}
+    return toleration if seconds is None else {**toleration, "tolerationSeconds": seconds}
+
+
+def down(*taints, since=NOW, **args):
+    obj = node("n", **args)
+    condition = {
+        "type": "Ready",
+        "status": "Unknown",
+        "reason": "NodeStatusUnknown",
+        "lastTransitionTime": rfc3339(since),
+    }
+    obj["status"]["conditions"] = [condition]
+    obj["spec"]["taints"] = list(taints)
+    return obj
+
+
+def told(plan):
+    return [action.reason for action in plan.actions if isinstance(action, Emit)]
+
+
+# one node
+
+
+def test_a_node_that_renews_is_left_alone_until_it_could_be_lost():
+    assert reconcile(Observed(node("n"), NOW + 7, None), 15.0, NOW) == Plan((), NOW + 7)
+
+
+def test_stage_1_unknown_no_schedule_and_node_not_ready():
+    obj = node("n")
+    obj["spec"]["taints"] = [{"key": "mine", "effect": "NoSchedule"}]
+    update, patch, event = (plan := reconcile(Observed(obj, NOW, None), 15.0, NOW)).actions
+    assert isinstance(update, Update)
+    assert update.subresource == "status"
+    assert update.obj["status"]["conditions"] == [
+        {
+            "type": "Ready",
+            "status": "Unknown",
+            "reason": "NodeStatusUnknown",
+            "message": "Kubelet stopped posting node status.",
+            "lastTransitionTime": rfc3339(NOW),
+        }
+    ]
+    assert patch == Patch(NODES, "", "n", {"spec": {"taints": [{"key": "mine", "effect": "NoSchedule"}, NO_SCHEDULE]}})
+    about = {"kind": "Node", "apiVersion": "v1", "name": "n", "uid": "uid-n"}
+    assert event == Emit(about, "Normal", "NodeNotReady", "Node n status is now: NodeNotReady", "node-controller")
+    assert plan.again_at == NOW + 15
+
+
+def test_stage_1_of_a_node_that_never_said_anything():
+    obj = {"metadata": {"name": "n", "uid": "u"}, "spec": {}, "status": {}}
+    update = reconcile(Observed(obj, NOW, None), 15.0, NOW).actions[0]
+    (condition,) = update.obj["status"]["conditions"]
+    assert (condition["status"], condition["message"]) == ("Unknown", "Kubelet never posted node status.")
+
+
+def test_stage_2_no_execute_with_time_added():
+    obj = down(NO_SCHEDULE)
+    assert reconcile(Observed(obj, NOW, NOW), 15.0, NOW + 14) == Plan((), NOW + 15)
+    plan = reconcile(Observed(obj, NOW, NOW), 15.0, NOW + 15)
+    assert plan == Plan((Patch(NODES, "", "n", {"spec": {"taints": [NO_SCHEDULE, no_execute(NOW + 15)]}}),), None)
+
+
+def test_stage_2_may_come_with_stage_1():
+    plan = reconcile(Observed(node("n"), NOW, None), 0.0, NOW)
+    assert plan.actions[1].patch == {"spec": {"taints": [NO_SCHEDULE, no_execute(NOW)]}}
+
+
+def test_stage_3_evicts_whose_toleration_has_expired_and_waits_for_the_next():
+    pods = (
+        pod("now", tolerations=[tolerates(300)], node_name="n", phase="Running"),
+        pod("later", tolerations=[tolerates(400)], node_name="n", phase="Running"),
+        pod("never", tolerations=[tolerates()], node_name="n", phase="Running"),
+        pod("none", node_name="n", phase="Running"),
+    )
+    obj = down(NO_SCHEDULE, no_execute(NOW))
+    plan = reconcile(Observed(obj, NOW, NOW, pods), 15.0, NOW + 300)
+    assert [action.obj["metadata"]["name"] for action in plan.actions if isinstance(action, Update)] == ["now", "none"]
+    assert told(plan) == ["Evicted", "Evicted"]
+    assert plan.again_at == NOW + 400
+
+
+def test_a_taint_in_place_is_never_put_on_again():
+    obj = down(no_execute(NOW - 50), NO_SCHEDULE)
+    assert reconcile(Observed(obj, NOW, NOW), 15.0, NOW + 100) == Plan()
+
+
+def test_a_taint_without_time_gets_one():
+    obj = down(NO_SCHEDULE, {"key": UNREACHABLE, "effect": "NoExecute"})
+    (patch,) = reconcile(Observed(obj, NOW, NOW), 15.0, NOW + 20).actions
+    assert patch.patch["spec"]["taints"] == [NO_SCHEDULE, no_execute(NOW + 20)]
+
+
+def test_recovery_clears_both_taints_and_says_node_ready():
+    obj = down(NO_SCHEDULE, {"key": "mine", "effect": "NoExecute"}, no_execute(NOW))
+    plan = reconcile(Observed(obj, NOW + 50, NOW), 15.0, NOW + 40)
+    update, patch, event = plan.actions
+    assert update.obj["status"]["conditions"][0]["status"] == "True"
+    assert update.obj["status"]["conditions"][0]["lastTransitionTime"] == rfc3339(NOW + 40)
+    assert patch.patch == {"spec": {"taints": [{"key": "mine", "effect": "NoExecute"}]}}
+    assert event.reason == "NodeReady"
+    assert plan.again_at == NOW + 50
+
+
+def test_recovery_leaves_the_condition_to_a_kubelet_that_has_reported():
+    obj = node("n")
+    obj["spec"]["taints"] = [NO_SCHEDULE]
+    patch, event = reconcile(Observed(obj, NOW + 50, None), 15.0, NOW).actions
+    assert patch == Patch(NODES, "", "n", {"spec": {"taints": None}})
+    assert event.reason == "NodeReady"
+
+
+# one pod
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "seconds"),
+    [
+        ([], 0),
+        ([tolerates(300)], 300),
+        ([tolerates(0)], 0),
+        ([tolerates(-5)], 0),
+        ([tolerates()], inf),
+        ([tolerates(effect="")], inf),
+        ([{"operator": "Exists"}], inf),
+        ([tolerates(effect="NoSchedule")], 0),
+        ([tolerates(key="node.kubernetes.io/not-ready")], 0),
+        ([tolerates(operator="Equal", value="x")], 0),
+        ([tolerates(7, operator="Equal", value="")], 7),
+        ([tolerates(7, operator="")], 7),
+        ([{"operator": "Equal", "effect": "NoExecute"}], 0),
+        ([tolerates(10), tolerates(20)], 10),
+        ([tolerates(effect="NoSchedule"), tolerates(20)], 20),
+    ],
+)
+def test_tolerations(tolerations, seconds):
+    assert tolerated_seconds(pod("p", tolerations=tolerations)) == seconds
+
+
+def owned_by(kind):
+    obj = pod("p")
+    obj["metadata"]["ownerReferences"] = [{"kind": kind, "name": "o", "uid": "o", "controller": True}]
+    return obj
+
+
+def test_finished_and_daemonset_pods_stay():
+    assert leaves_at(pod("p", phase="Succeeded"), NOW) == inf
+    assert leaves_at(pod("p", phase="Failed"), NOW) == inf
+    assert leaves_at(owned_by("DaemonSet"), NOW) == inf
+    assert leaves_at(owned_by("Job"), NOW) == NOW
+
+
+def test_what_an_evicted_pod_looks_like():
+    conditions = [
+        {"type": kind, "status": "True"} for kind in ("Initialized", "Ready", "ContainersReady", "PodScheduled", "Own")
+    ]
+    life = {
+        "conditions": conditions,
+        "podIP": "10.0.0.1",
+        "podIPs": [{"ip": "10.0.0.1"}],
+        "hostIP": "1.1.1.1",
+        "containerStatuses": [{}],
+        "qosClass": "Burstable",
+    }
+    before = pod("p", node_name="n", phase="Running", status=life)
+    after = evicted(before, "why", rfc3339(NOW))
+    assert "nodeName" not in after["spec"]
+    assert after["status"] == {
+        "phase": "Pending",
+        "reason": "Evicted",
+        "message": "why",
+        "qosClass": "Burstable",
+        "conditions": [
+            {"type": "Own", "status": "True"},
+            {"type": "PodScheduled", "status": "False", "lastTransitionTime": rfc3339(NOW)},
+            {
+                "type": "DisruptionTarget",
+                "status": "True",
+                "reason": "DeletionByTaintManager",
+                "message": "why",
+                "lastTransitionTime": rfc3339(NOW),
+            },
+        ],
+    }
+    assert before["spec"]["nodeName"] == "n"
+    assert before["status"]["podIP"] == "10.0.0.1"
+
+
+def test_terminating_pods_are_removed_when_their_toleration_expires():
+    leaving = pod("p", tolerations=[tolerates(300)], node_name="n", phase="Running")
+    leaving["metadata"]["deletionTimestamp"] = rfc3339(NOW)
+    seen = Observed(down(NO_SCHEDULE, no_execute(NOW)), NOW, NOW, (leaving,))
+    assert reconcile(seen, 15.0, NOW + 299) == Plan((), NOW + 300)
+    assert reconcile(seen, 15.0, NOW + 300).actions == (Delete(PODS, "default", "p", "uid-p", grace_period_seconds=0),)
+
+
+# the loop
+
+
+class Board:
+    """A node's lease and status, renewed by hand."""
+
+    def __init__(self, plane, name="n"):
+        self.plane, self.name = plane, name
+
+    async def register(self, lease=True, **spec):
+        obj = node(self.name)
+        status = obj.pop("status")
+        del obj["metadata"]["uid"]
+        created = await self.plane.client.create(NODES, "", obj)
+        await self.plane.client.update(NODES, "", {**created, "status": status}, subresource="status")
+        if lease:
+            spec = {"holderIdentity": self.name, "leaseDurationSeconds": 15, "renewTime": self.moment(), **spec}
+            body = {"metadata": {"name": self.name}, "spec": spec}
+            await self.plane.client.create(LEASES, "kube-node-lease", body)
+
+    def moment(self, offset=0.0):
+        return rfc3339_micro(self.plane.clock.now() + offset)
+
+    async def renew(self, offset=0.0, **spec):
+        patch = {"spec": {"renewTime": self.moment(offset), **spec}}
+        await self.plane.client.patch(LEASES, "kube-node-lease", self.name, patch)
+
+    async def renew_for(self, seconds, offset=0.0):
+        for _ in range(int(seconds / 5)):
+            await self.plane.clock.advance(5.0)
+            await self.renew(offset)
+
+    async def node(self):
+        return await self.plane.client.get(NODES, "", self.name)
+
+    async def ready(self):
+        conditions = (await self.node())["status"]["conditions"]
+        return next(condition["status"] for condition in conditions if condition["type"] == "Ready")
+
+    async def taints(self):
+        return [taint["effect"] for taint in (await self.node())["spec"].get("taints", ())]
+
+    async def events(self):
+        found = await self.plane.client.list(EVENTS, "default", field_selector=f"involvedObject.name={self.name}")
+        return [(event["reason"], event["count"]) for event in found.items]
+
+
+def lifecycle(plane, **timeouts):
+    return plane.run(NodeLifecycle(plane.clock.now, Timeouts(**timeouts)), 0.5)
+
+
+async def test_the_three_stages_and_recovery():
+    async with control_plane() as plane:
+        board, clock = Board(plane), plane.clock
+        lifecycle(plane)
+        await board.register()
+        await board.renew_for(20)
+        await clock.advance(14.5)
+        assert (await board.ready(), await board.taints()) == ("True", [])
+        await clock.advance(0.5)
+        assert (await board.ready(), await board.taints()) == ("Unknown", ["NoSchedule"])
+        await clock.advance(14.5)
+        assert await board.taints() == ["NoSchedule"]
+        await clock.advance(0.5)
+        assert await board.taints() == ["NoSchedule", "NoExecute"]
+        execute = (await board.node())["spec"]["taints"][1]
+        assert execute["timeAdded"] == rfc3339(clock.now())
+        await clock.advance(100.0)
+        await board.renew()
+        await clock.advance(0.5)
+        assert (await board.ready(), await board.taints()) == ("True", [])
+        assert await board.events() == [("NodeNotReady", 1), ("NodeReady", 1)]
+
+
+async def test_the_leases_own_duration_counts_unless_not_ready_timeout_is_given():
+    for timeouts, lost_after in (({}, 40.0), ({"not_ready": 3.0}, 3.0)):
+        async with control_plane() as plane:
+            board = Board(plane)
+            lifecycle(plane, **timeouts)
+            await board.register(leaseDurationSeconds=40)
+            await plane.clock.advance(lost_after - 0.5)
+            assert await board.ready() == "True"
+            await plane.clock.advance(0.5)
+            assert await board.ready() == "Unknown"
+
+
+async def test_a_shorter_duration_counts_from_the_next_look():
+    async with control_plane() as plane:
+        board = Board(plane)
+        lifecycle(plane)
+        await board.register(leaseDurationSeconds=3600)
+        await plane.clock.advance(10.0)
+        await board.renew(leaseDurationSeconds=2)
+        await plane.clock.advance(2.5)
+        assert await board.ready() == "Unknown"
+
+
+async def test_without_a_lease_the_creation_counts_as_the_last_renewal():
+    for register in ({"lease": False}, {"renewTime": None}):
+        async with control_plane() as plane:
+            board = Board(plane)
+            lifecycle(plane)
+            await plane.clock.advance(3.0)
+            await board.register(**register)
+            await plane.clock.advance(14.5)
+            assert await board.ready() == "True"
+            await plane.clock.advance(0.5)
+            assert await board.ready() == "Unknown"
+
+
+@pytest.mark.parametrize("offset", [-3600.0, 3600.0])
+async def test_a_boards_wrong_clock_does_not_matter(offset):
+    async with control_plane() as plane:
+        board = Board(plane)
+        lifecycle(plane)
+        await board.register()
+        await board.renew_for(60, offset)
+        assert await board.ready() == "True"
+        await plane.clock.advance(16.0)
+        assert await board.ready() == "Unknown"
+        await board.renew(offset)
+        await plane.clock.advance(0.5)
+        assert await board.ready() == "True"
+
+
+async def test_after_a_restart_a_ready_node_gets_a_whole_lease_duration():
+    async with control_plane() as plane:
+        board = Board(plane)
+        await board.register()
+        await plane.clock.advance(1000.0)
+        lifecycle(plane)
+        await plane.clock.advance(14.5)
+        assert await board.ready() == "True"
+        await plane.clock.advance(0.5)
+        assert await board.ready() == "Unknown"
+
+
+async def test_after_a_restart_a_lost_node_stays_lost_and_tolerations_go_on_counting():
+    async with control_plane() as plane:
+        board = Board(plane)
+        first = lifecycle(plane)
+        await board.register()
+        await plane.clock.advance(31.0)
+        before = await board.node()
+        assert await board.taints() == ["NoSchedule", "NoExecute"]
+        await first.stop()
+        await plane.clock.advance(100.0)
+        lifecycle(plane)
+        await plane.clock.advance(100.0)
+        assert await board.node() == before
+        await board.renew()
+        await plane.clock.advance(0.5)
+        assert (await board.ready(), await board.taints()) == ("True", [])
+
+
+async def test_a_node_made_anew_is_not_blamed_for_the_old_ones_silence():
+    async with control_plane() as plane:
+        board = Board(plane)
+        lifecycle(plane)
+        await board.register()
+        await plane.clock.advance(100.0)
+        await plane.client.delete(NODES, "", "n")
+        await board.register(lease=False)
+        await plane.clock.advance(14.5)
+        assert (await board.ready(), await board.taints()) == ("True", [])
+        await plane.clock.advance(0.5)
+        assert await board.ready() == "Unknown"
+
+
+async def test_a_machine_that_slept_blames_no_node():
+    async with control_plane() as plane:
+        board = Board(plane)
+        lifecycle(plane)
+        await board.register()
+        await plane.clock.advance(5.0)
+        plane.clock._now += 3600.0
+        await plane.clock.advance(1.0)
+        assert await board.ready() == "True"
+        await plane.clock.advance(14.0)
+        assert await board.ready() == "Unknown"
+
+
+async def test_a_clock_set_back_neither_saves_nor_loses_a_node():
+    async with control_plane() as plane:
+        lost, alive = Board(plane, "lost"), Board(plane, "alive")
+        await plane.clock.advance(7200.0)
+        lifecycle(plane)
+        await lost.register()
+        await plane.clock.advance(20.0)
+        await alive.register()
+        plane.clock._now -= 3600.0
+        await plane.client.patch(NODES, "", "alive", {"metadata": {"labels": {"wake": "up"}}})
+        await plane.client.patch(NODES, "", "lost", {"metadata": {"labels": {"wake": "up"}}})
+        await plane.clock.advance(10.0)
+        assert (await lost.ready(), await alive.ready()) == ("Unknown", "True")
+        await plane.clock.advance(10.0)
+        assert (await lost.ready(), await alive.ready()) == ("Unknown", "Unknown")
+
+
+async def test_a_healthy_node_is_planned_once_a_lease_duration(monkeypatch):
+    planned = []
+    plan = NodeLifecycle.plan
+    monkeypatch.setattr(
+        NodeLifecycle, "plan", lambda self, key, view, now: planned.append(now) or plan(self, key, view, now)
+    )
+    async with control_plane() as plane:
+        board = Board(plane)
+        lifecycle(plane)
+        await board.register()
+        await board.renew_for(600)
+        assert await board.ready() == "True"
+        assert len(planned) < 65
+
+
+async def test_eviction_through_to_the_next_node():
+    async with control_plane() as plane:
+        board, clock = Board(plane), plane.clock
+        lifecycle(plane)
+        plane.run(plane.scheduler, 1.0)
+        await board.register()
+        obj = {
+            "metadata": {"name": "p"},
+            "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"memory": "0"}}}]},
+        }
+        created = await plane.client.create(PODS, "default", obj)
+        assert created["spec"]["nodeName"] == "n"
+        running = {"status": {"phase": "Running", "podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}}
+        await plane.client.patch(PODS, "default", "p", running, subresource="status")
+        await clock.advance(329.5)
+        assert (await plane.client.get(PODS, "default", "p"))["spec"]["nodeName"] == "n"
+        await clock.advance(0.5)
+        gone = await plane.client.get(PODS, "default", "p")
+        assert "nodeName" not in gone["spec"]
+        assert (gone["status"]["phase"], gone["status"]["reason"]) == ("Pending", "Evicted")
+        await Board(plane, "m").register()
+        await clock.advance(1.5)
+        moved = await plane.client.get(PODS, "default", "p")
+        assert moved["spec"]["nodeName"] == "m"
+        assert "reason" not in moved["status"]
+        assert {c["type"]: c["status"] for c in moved["status"]["conditions"]} == {
+            "PodScheduled": "True",
+            "DisruptionTarget": "True",
+        }
+        told = await plane.client.list(EVENTS, "default", field_selector="involvedObject.name=p")
+        assert next(event["reason"] for event in told.items if event["type"] == "Warning") == "Evicted"
