@@ -125,6 +125,9 @@ def _keep_allocated(spec: JsonObject, before: JsonObject) -> None:
             spec["clusterIP"] = before["clusterIP"]
         if not spec.get("clusterIPs") and spec.get("clusterIP") == before.get("clusterIP") and before.get("clusterIPs"):
             spec["clusterIPs"] = list(before["clusterIPs"])
+        for field in ("ipFamilies", "ipFamilyPolicy"):
+            if not spec.get(field) and before.get(field):
+                spec[field] = before[field]
     if kind in _HAS_NODE_PORTS and last in _HAS_NODE_PORTS:
         _keep_node_ports(spec.get("ports") or [], before.get("ports") or [])
     if _health_checked(spec) and _health_checked(before) and not spec.get("healthCheckNodePort"):
@@ -193,7 +196,10 @@ class Ingress(SpecStrategy):
         obj["status"] = {"loadBalancer": {}}
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return net.validate_ingress(obj, context.subresource == "")
+        return net.validate_ingress(obj, new=True)
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return net.validate_ingress(obj, new=False)
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
         return net.ingress_warnings(obj) if old is None else []

@@ -171,18 +171,18 @@ _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _OLD_CLASS = "kubernetes.io/ingress.class"
 
 
-def validate_ingress(ingress: JsonObject, whole: bool) -> list[FieldError]:
-    """whole: the object is written, not its status alone."""
+def validate_ingress(ingress: JsonObject, *, new: bool) -> list[FieldError]:
+    """new: what an older object may still have is refused."""
     spec = ingress["spec"]
     found: list[FieldError] = []
     old_class = (ingress["metadata"].get("annotations") or {}).get(_OLD_CLASS)
-    if whole and old_class is not None and spec.get("ingressClassName") is not None:
+    if new and old_class is not None and spec.get("ingressClassName") is not None:
         why = "can not be set when the class field is also set"
         found.append(invalid_value(f"annotations.{_OLD_CLASS}", old_class, why))
     rules, backend, path = spec.get("rules") or [], spec.get("defaultBackend"), "spec"
     if not rules and backend is None:
         why = "either `defaultBackend` or `rules` must be specified"
-        found.append(invalid_value(path, [], why))
+        found.append(invalid_value(path, _nothing_but_class(spec), why))
     if backend is not None:
         found += _backend(backend, f"{path}.defaultBackend")
     for index, rule in enumerate(rules):
@@ -195,6 +195,11 @@ def validate_ingress(ingress: JsonObject, whole: bool) -> list[FieldError]:
         at = f"{path}.ingressClassName"
         found += [invalid_value(at, class_name, why) for why in names.dns1123_subdomain(class_name)]
     return found
+
+
+def _nothing_but_class(spec: JsonObject) -> JsonObject:
+    """A spec without rules as Go prints it."""
+    return {"IngressClassName": spec.get("ingressClassName"), "DefaultBackend": None, "TLS": None, "Rules": None}
 
 
 def ingress_warnings(ingress: JsonObject) -> list[str]:

@@ -227,7 +227,7 @@ def _traffic(spec: JsonObject, kind: str) -> list[FieldError]:
     elif health and not (kind == "LoadBalancer" and external == "Local"):
         why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         found.append(invalid_value("spec.healthCheckNodePort", health, why))
-    if kind != "ExternalName" or "internalTrafficPolicy" in spec:
+    if kind in ("ClusterIP", "LoadBalancer", "NodePort") or "internalTrafficPolicy" in spec:
         found += one_of(spec, "spec", "internalTrafficPolicy", _TRAFFIC)
     distribution = spec.get("trafficDistribution")
     if distribution is not None and distribution not in _DISTRIBUTIONS:

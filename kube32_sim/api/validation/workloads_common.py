@@ -16,6 +16,8 @@ JsonObject = dict[str, Any]
 
 NOT_NEGATIVE = "must be greater than or equal to 0"
 IMMUTABLE = "field is immutable"
+_DIGITS = 18
+"""Of a number that means anything; more only cost time."""
 
 
 def non_negative(owner: JsonObject, path: str, *fields: str) -> list[FieldError]:
@@ -45,7 +47,7 @@ def as_number(value: Any) -> int:
     """The number in an int-or-percent: 0 for what is neither."""
     if isinstance(value, str):
         digits = value.removesuffix("%")
-        return int(digits) if digits.isascii() and digits.isdigit() else 0
+        return int(digits[:_DIGITS]) if digits.isascii() and digits.isdigit() else 0
     return value if isinstance(value, int) else 0
 
 

@@ -22,6 +22,7 @@ _FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (1, 12, _MONTHS),
     (0, 6, _DAYS),
 )
+_DIGITS = 18
 _DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
 _DURATION = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0").fullmatch
 _ZONE = re.compile(r"[A-Za-z_]+(?:[/+-][A-Za-z0-9_+-]+)*").fullmatch
@@ -106,7 +107,7 @@ def _number(text: str, names: dict[str, int]) -> tuple[int, str]:
     digits = text.removeprefix("+").removeprefix("-")
     if not digits.isascii() or not digits.isdigit():
         return 0, f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax'
-    number = int(text)
+    number = int(text[:_DIGITS])
     return number, f"negative number ({number}) not allowed: {text}" if number < 0 else ""
 
 
