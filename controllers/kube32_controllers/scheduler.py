@@ -24,6 +24,8 @@ EAGER_TRIES, PATIENT_PERIOD = 30, 10.0
 """A hopeless pod is tried every interval so many times, then at this period (kube-scheduler's longest back-off)."""
 TRIES_A_SECOND = 100
 """Hopeless pods tried again a second, at most, while nothing changes: more of them wait longer."""
+REFUSALS = 500
+"""Pods that one pass tells that they fit nowhere, at most: each costs two writes."""
 STRIDE = 64
 """Pods looked at before others get their turn."""
 
@@ -134,6 +136,7 @@ class Scheduler:
         self._interval = interval
         self._tries: dict[str, int] = {}
         self._swept = -1
+        self._told: tuple[str, int] = ("", 0)
 
     def load(self, store: Store) -> None:
         """Read what is stored; the caller subscribes `cache.observe` to Nodes and Pods in the same breath."""
@@ -167,26 +170,36 @@ class Scheduler:
         return ()
 
     def sweep(self, view: View, now: float) -> Iterator[str | None]:
-        """The unbound pods about which there is something new, in the order of their creation.
+        """The unbound pods about which there is something new, those that now fit in the order of their creation.
 
         Computed as the pass goes on, so that each sees the bindings before it; None wherever others may run.
         """
         waiting = sorted(self.cache.waiting.values(), key=lambda pod: pod.order)
         self._tries = {pod.uid: self._tries[pod.uid] for pod in waiting if pod.uid in self._tries}
         still, self._swept = self.cache.position == self._swept, self.cache.position
+        refused = []
         for place, pod in enumerate(waiting, 1):
             if place % STRIDE == 0:
                 yield None
-            if self.cache.waiting.get(pod.key) is pod and self._is_news(pod, still):
+            if still and pod.uid in self._tries and self.cache.position == self._swept:
+                continue
+            if self.cache.waiting.get(pod.key) is not pod:
+                continue
+            decision = self._rankings.decide(pod.request)
+            if decision.node is not None:
                 yield pod.key
+            elif pod.uid not in self._tries or decision.message != pod.message:
+                refused.append(pod)
+        yield from self._some_of(refused)
 
-    def _is_news(self, pod: PodRecord, still: bool) -> bool:
-        if pod.uid not in self._tries:
-            return True
-        if still and self.cache.position == self._swept:
-            return False
-        decision = self._rankings.decide(pod.request)
-        return decision.node is not None or decision.message != pod.message
+    def _some_of(self, refused: list[PodRecord]) -> list[str]:
+        """As many of the pods to be told no as one pass may tell, the others' turn being the next."""
+        if len(refused) > REFUSALS:
+            self._swept = -1
+            later = [pod for pod in refused if pod.order > self._told]
+            refused = [*later, *refused][:REFUSALS]
+            self._told = refused[-1].order
+        return [pod.key for pod in refused]
 
     def plan(self, key: str, view: View, now: float) -> Plan:
         record = self.cache.waiting.get(key)

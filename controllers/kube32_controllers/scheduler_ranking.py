@@ -41,9 +41,15 @@ class Ranking:
         self._reasons: Counter[str] = Counter()
         self._heap: list[tuple[int, str]] = []
         self._position = -1
+        self._decision = Decision(None)
 
     def decide(self) -> Decision:
-        self._catch_up()
+        if self._cache.position != self._position:
+            self._catch_up()
+            self._decision = self._best()
+        return self._decision
+
+    def _best(self) -> Decision:
         heap, verdicts = self._heap, self._verdicts
         while heap:
             minus, name = heap[0]
@@ -53,16 +59,13 @@ class Ranking:
         return Decision(None, no_fit(self._reasons, len(verdicts)))
 
     def _catch_up(self) -> None:
-        position = self._cache.position
-        if position == self._position:
-            return
         changed = self._cache.changed_since(self._position)
         if changed is None:
             self._build()
         else:
             for name in changed:
                 self._update(name)
-        self._position = position
+        self._position = self._cache.position
 
     def _build(self) -> None:
         request = self._request

@@ -99,6 +99,7 @@ class Runner:
         self._signal = clock.signal()
         self._start = clock.now()
         self._passed = -1
+        self._done = 0
         self._task: asyncio.Task[None] | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
 
@@ -191,13 +192,9 @@ class Runner:
         self._dirty_since = None
         if self._sweep is not None:
             await self._swept(self._sweep(self._view, now))
-        done = 0
         for keys in (self._dirty_keys(), self._agenda.take(now)):
             for key in keys:
                 await self._reconcile(key)
-                done += 1
-                if done % STRIDE == 0:
-                    await turn()
 
     async def _swept(self, keys: Iterator[str | None]) -> None:
         try:
@@ -210,6 +207,9 @@ class Runner:
             log.exception("%s: cannot tell what needs a look", self._loop.name)
 
     async def _reconcile(self, key: str) -> None:
+        self._done += 1
+        if self._done % STRIDE == 0:
+            await turn()
         now = self._clock.now()
         try:
             plan = self._loop.plan(key, self._view, now)

@@ -147,6 +147,24 @@ def test_sweep_takes_pods_in_the_order_of_their_creation_and_only_where_there_is
     assert swept(scheduler) == ["default/z", "default/a"]
 
 
+def test_a_pass_tells_only_so_many_that_they_fit_nowhere_and_the_others_next(monkeypatch):
+    monkeypatch.setattr("kube32_controllers.scheduler.REFUSALS", 4)
+    scheduler = scheduler_with(node("a", allocatable=ROOM))
+    for number in range(10):
+        scheduler.cache.put_pod(pod(f"p{number}", {"memory": "1Mi"}), 10 + number)
+    told = []
+    for _ in range(3):
+        keys = swept(scheduler)
+        told += keys
+        for key in keys:
+            name = key.partition("/")[2]
+            obj = pod(name, {"memory": "1Mi"}, status={"conditions": [unschedulable(TOO_BIG, NOW)]})
+            scheduler.cache.put_pod(obj, 100 + len(told))
+            scheduler._tries[f"uid-{name}"] = 1
+    assert told == [f"default/p{number}" for number in range(10)]
+    assert swept(scheduler) == []
+
+
 # the whole
 
 
