@@ -7,9 +7,9 @@ null in a list) raises `Unusual`, and `diagnose` then does the same work slowly,
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
-from kube32_sim.api import quantity
 from kube32_sim.api.decode import leaves
 from kube32_sim.api.decode.types import Field, Struct, Type, struct
 
@@ -159,21 +159,15 @@ def _int64(value: Any) -> Any:
     raise Unusual
 
 
-def _quantity(value: Any) -> Any:
-    if value.__class__ is not str:
-        raise Unusual
-    try:
-        return quantity.canonical(value)
-    except quantity.QuantityError:
-        raise Unusual from None
+def _text_leaf(parse: Callable[[str], Any], cached: int = 0) -> Decoder:
+    """A leaf with a text form.  cached: how many results to keep, for texts that come again and again."""
+    short = lru_cache(cached)(parse) if cached else parse
 
-
-def _text_leaf(parse: Callable[[str], Any]) -> Decoder:
     def leaf(value: Any) -> Any:
         if value.__class__ is not str:
             raise Unusual
         try:
-            return parse(value)
+            return short(value) if len(value) < _SHORT else parse(value)
         except leaves.Refused:
             raise Unusual from None
 
@@ -196,12 +190,14 @@ def _raw(value: Any) -> Any:
     return value
 
 
+#: Longer texts are not kept, so that what is kept is bounded.
+_SHORT = 40
 _EXACT: dict[str, type] = {"string": str, "bool": bool}
 _INTS: dict[int, Decoder] = {32: _int32, 64: _int64}
 _LEAVES: dict[str, Decoder] = {
-    "quantity": _quantity,
+    "quantity": _text_leaf(leaves.quantity_text, cached=4096),
     "intorstring": _int_or_string,
-    "time": _text_leaf(leaves.time_text),
+    "time": _text_leaf(leaves.time_text, cached=4096),
     "microtime": _text_leaf(leaves.microtime_text),
     "bytes": _text_leaf(leaves.base64_text),
     "float": _float,

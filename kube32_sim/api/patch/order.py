@@ -26,9 +26,9 @@ def in_order(merged: Sequence[Any], wanted: Sequence[Any], before: Sequence[Any]
 
 def _identity(merge_key: str) -> Callable[[Any], Hashable]:
     def identity(item: Any) -> Hashable:
-        value = item.get(merge_key) if merge_key and isinstance(item, dict) else item
-        # Booleans equal numbers in Python; lists and objects cannot be looked up.
-        return (type(value).__name__, value if isinstance(value, Hashable) else repr(value))
+        value = item.get(merge_key) if merge_key and item.__class__ is dict else item
+        # Booleans equal numbers in Python, and lists and objects cannot be looked up: these go by their text.
+        return value if value.__class__ is str else (value.__class__, repr(value))
 
     return identity
 
