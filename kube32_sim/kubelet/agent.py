@@ -19,15 +19,13 @@ from kube32_sim.ids import Ids
 from kube32_sim.kubelet.boards import Profile
 from kube32_sim.kubelet.follow import attempt, follow
 from kube32_sim.kubelet.node_keeper import NodeKeeper
-from kube32_sim.kubelet.pod_keeper import Entry, PodKeeper
+from kube32_sim.kubelet.pod_keeper import FIRST_RETRY, LONGEST_RETRY, Entry, PodKeeper
 from kube32_sim.kubelet.recorder import Recorder
 
 JsonObject = dict[str, Any]
 
 RENEW_EVERY = 5.0
 REPORT_EVERY = 10.0
-FIRST_RETRY = 0.5
-LONGEST_RETRY = 10.0
 
 
 class Board:
@@ -45,7 +43,7 @@ class Board:
         self._wake = clock.signal()
         self._node = NodeKeeper(client, clock, recorder, name, profile, self._wake.set)
         self._pods = PodKeeper(client, clock, recorder, name, profile)
-        self._report_at = 0.0
+        self._report_at, self._report_pause = 0.0, FIRST_RETRY
         self._fault, self._fault_since = "", 0.0
         self.registered = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -125,12 +123,18 @@ class Board:
 
     async def _tend(self, entry: Entry) -> None:
         silent = bool(self._fault)
-        if not await attempt(lambda: self._pods.tend(entry, silent=silent), f"pod on {self.name}"):
-            entry.look_again(self._clock.now() + FIRST_RETRY)
+        if await attempt(lambda: self._pods.tend(entry, silent=silent), f"pod on {self.name}"):
+            entry.pause = FIRST_RETRY
+        else:
+            entry.look_again(self._clock.now() + entry.pause)
+            entry.pause = min(LONGEST_RETRY, entry.pause * 2)
 
     async def _report(self) -> None:
         free, now = self._pods.free(), self._clock.now()
         if now < self._report_at and free == self._node.reported:
             return
-        done = await attempt(lambda: self._node.report(free), f"reporting board {self.name}")
-        self._report_at = now + (REPORT_EVERY if done else FIRST_RETRY)
+        if await attempt(lambda: self._node.report(free), f"reporting board {self.name}"):
+            self._report_at, self._report_pause = now + REPORT_EVERY, FIRST_RETRY
+        else:
+            self._report_at = now + self._report_pause
+            self._report_pause = min(LONGEST_RETRY, self._report_pause * 2)

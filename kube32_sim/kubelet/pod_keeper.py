@@ -24,9 +24,16 @@ JsonObject = dict[str, Any]
 Key = tuple[str, str]
 
 
+FIRST_RETRY = 0.5
+LONGEST_RETRY = 10.0
+
+
 @dataclass(slots=True)
 class Entry:
-    """One pod.  due: when to look at it next, None until it changes.  untold: events still to be recorded."""
+    """One pod.  due: when to look at it next, None until it changes.  untold: events still to be recorded.
+
+    pause: how long to wait should the API server not take what there is to tell.
+    """
 
     pod: JsonObject
     requests: Amounts
@@ -35,6 +42,7 @@ class Entry:
     ip: str = ""
     untold: list[Happening] = field(default_factory=list)
     deleted: bool = False
+    pause: float = FIRST_RETRY
 
     @property
     def holds(self) -> bool:

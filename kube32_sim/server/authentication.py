@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import hmac
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from kube32_sim.api import errors
+from kube32_sim.api import errors, reviews
+from kube32_sim.options import OptionError
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,7 @@ class User:
     name: str
     uid: str = ""
     groups: tuple[str, ...] = ()
+    extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def anonymous(self) -> bool:
@@ -26,7 +28,7 @@ ADMIN = User("system:admin", "", ("system:masters", "system:authenticated"))
 ANONYMOUS = User("system:anonymous", "", ("system:unauthenticated",))
 
 
-class TokenFileError(ValueError):
+class TokenFileError(OptionError):
     """A token file that cannot be used; the message names file and line."""
 
 
@@ -35,8 +37,10 @@ def read_tokens(path: Path) -> dict[bytes, User]:
     tokens: dict[bytes, User] = {}
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise TokenFileError(f"--token-file {path}: {error}") from error
+    except OSError as error:
+        raise TokenFileError(f"--token-file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TokenFileError(f"--token-file {path}: no UTF-8 text") from error
     for number, record in enumerate(csv.reader(text.splitlines(), skipinitialspace=True), 1):
         if not record or record[0].startswith("#"):
             continue
@@ -50,10 +54,11 @@ def read_tokens(path: Path) -> dict[bytes, User]:
 
 
 class Authenticator:
-    """tokens: None means that everybody is an administrator."""
+    """tokens: None means that everybody is an administrator.  now: seconds since 1970, for tokens that expire."""
 
-    def __init__(self, tokens: Mapping[bytes, User] | None = None) -> None:
+    def __init__(self, tokens: Mapping[bytes, User] | None, now: Callable[[], float]) -> None:
         self._tokens = tokens
+        self._now = now
 
     def user(self, authorization: str | None) -> User:
         """Of an Authorization header; ApiError 401 for a token that is unknown."""
@@ -62,16 +67,25 @@ class Authenticator:
         if not authorization:
             return ANONYMOUS
         scheme, _, token = authorization.partition(" ")
-        if scheme.lower() != "bearer" or not token:
-            raise errors.unauthorized()
+        if scheme.lower() != "bearer":
+            return ANONYMOUS  # as upstream: no authenticator knows the scheme
         given = token.strip().encode("utf-8", "surrogateescape")
         found = None
         for known, user in self._tokens.items():
             if hmac.compare_digest(known, given):
                 found = user
+        found = found or self._account(token.strip())
         if found is None:
             raise errors.unauthorized()
         return found
+
+    def _account(self, token: str) -> User | None:
+        """The ServiceAccount that a token of this server's own making stands for."""
+        claims = reviews.claims_of(token, self._now())
+        if claims is None:
+            return None
+        info = reviews.account_user(claims)
+        return User(info["username"], info["uid"], tuple(info["groups"]), info["extra"])
 
 
 OPEN_PATHS = ("/healthz", "/livez", "/readyz", "/version", "/version/")
