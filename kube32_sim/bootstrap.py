@@ -39,10 +39,15 @@ async def bootstrap(client: LocalClient, network: ipaddress.IPv4Network, port: i
     ]
     wanted.append((SERVICES, "default", kubernetes_service(network, port)))
     for name, value, of in (
-        ("system-node-critical", 2_000_001_000, "every node needs to work"),
-        ("system-cluster-critical", 2_000_000_000, "the cluster needs to work"),
+        ("system-node-critical", 2_000_001_000, "not be moved from their current node."),
+        (
+            "system-cluster-critical",
+            2_000_000_000,
+            "run in the cluster, but can be moved to another node if necessary.",
+        ),
     ):
-        wanted.append((PRIORITY_CLASSES, "", priority_class(name, value, f"Used for pods that {of}.")))
+        description = f"Used for system critical pods that must {of}"
+        wanted.append((PRIORITY_CLASSES, "", priority_class(name, value, description)))
     for resource, namespace, obj in wanted:
         try:
             await client.create(resource, namespace, obj)

@@ -120,7 +120,7 @@ class Cluster:
         tokens, token = self._tokens()
         metrics = Metrics(self.store, self.hub)
         documents = Documents(self.registry.table, metrics.text, lambda: self._ready)
-        handler = Handler(self.registry, self.hub, Authenticator(tokens), documents)
+        handler = Handler(self.registry, self.hub, Authenticator(tokens, self.clock.now), documents)
         server = ApiServer(handler)
         self._stack.append(server)
         await server.start(options.host, options.port, context)

@@ -82,14 +82,27 @@ def plan_deployment(deployment: JsonObject, pods: Iterable[JsonObject], now: flo
     status = new_status(observed, now)
     actions: list[Action] = []
     if "deletionTimestamp" not in deployment["metadata"]:
-        if started:
-            actions.append(_revision_patch(deployment, annotations, started))
         actions += _pod_actions(deployment, seen, current, now)
-    patch = merge_patch(deployment.get("status", {}), status)
-    if patch:
-        metadata = deployment["metadata"]
-        actions.append(Patch(DEPLOYMENTS, metadata["namespace"], metadata["name"], {"status": patch}, "status"))
+    actions += _report(deployment, status, started)
     return Plan(tuple(actions), _again_at(spec, status, seen, now))
+
+
+def _report(deployment: JsonObject, status: JsonObject, started: str) -> list[Patch]:
+    """Write the status, and with it the revision that a new template makes: so it is no new generation."""
+    metadata = deployment["metadata"]
+    patch: JsonObject = {}
+    if started:
+        patch["metadata"] = {"annotations": _revision(metadata.get("annotations", {}), started)}
+    changes = merge_patch(deployment.get("status", {}), status)
+    if changes:
+        patch["status"] = changes
+    return [Patch(DEPLOYMENTS, metadata["namespace"], metadata["name"], patch, "status")] if patch else []
+
+
+def _revision(annotations: dict[str, str], started: str) -> dict[str, str]:
+    before = annotations.get(REVISION, "")
+    number = int(before) if before.isascii() and before.isdecimal() and len(before) < 10 else 0
+    return {REVISION: str(number + 1), ROLLED_OUT: started}
 
 
 def sort_out(pods: Iterable[JsonObject], current: str) -> Pods:
@@ -107,14 +120,6 @@ def sort_out(pods: Iterable[JsonObject], current: str) -> Pods:
 def _hash_of(pod: JsonObject) -> str:
     found: str = pod["metadata"].get("labels", {}).get(HASH_LABEL, "")
     return found
-
-
-def _revision_patch(deployment: JsonObject, annotations: dict[str, str], started: str) -> Patch:
-    metadata = deployment["metadata"]
-    before = annotations.get(REVISION, "")
-    revision = str(int(before) + 1) if before.isdecimal() else "1"
-    patch = {"metadata": {"annotations": {REVISION: revision, ROLLED_OUT: started}}}
-    return Patch(DEPLOYMENTS, metadata["namespace"], metadata["name"], patch)
 
 
 # which pods come and go

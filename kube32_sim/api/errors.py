@@ -171,7 +171,8 @@ def unauthorized() -> ApiError:
 
 def forbidden(group: str, plural: str, name: str, message: str) -> ApiError:
     """403.  `message` is the whole text after `PLURAL "NAME" is forbidden: `."""
-    text = f'{qualified(group, plural)} "{name}" is forbidden: {message}' if plural else message
+    subject = f'{qualified(group, plural)} "{name}"' if name else qualified(group, plural)
+    text = f"{subject} is forbidden: {message}" if plural else message
     return ApiError(403, "Forbidden", text, _details(group, plural, name))
 
 

@@ -44,7 +44,10 @@ def _wanted_finalizers(finalizers: list[str], row: ResourceType, options: Delete
 def plan_deletion(
     row: ResourceType, current: JsonObject, options: DeleteOptions, now: float
 ) -> tuple[JsonObject, bool]:
-    """What DELETE makes of an object: (its next state, a new object; whether it goes at once)."""
+    """What DELETE makes of an object: (its next state, whether it goes then).
+
+    Kinds without a graceful end that nothing holds back go as they are: their next state is `current` itself.
+    """
     old: dict[str, Any] = current["metadata"]
     metadata = dict(old)
     obj = {**current, "metadata": metadata}
@@ -54,6 +57,8 @@ def plan_deletion(
         metadata["finalizers"] = finalizers
     grace = row.strategy.grace_period(current, options.grace)
     graceful = grace is not None
+    if not graceful and not finalizers and row.strategy.releasable(current):
+        return current, True
     seconds = grace or 0
     if "deletionTimestamp" in old:
         before = old.get("deletionGracePeriodSeconds", 0)

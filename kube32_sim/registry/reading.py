@@ -34,13 +34,13 @@ def select(
     """The selection a list, watch or deletecollection asks for."""
     name, exact = "", None
     if fields is not None:
-        name = fields.exact("metadata.name") or ""
+        once = _required_once(fields)
+        name = once.get("metadata.name", "")
         if name:
             fields = fields.without("metadata.name")
         for path in row.indexed:
-            value = fields.exact(path)
-            if value is not None:
-                exact, fields = (path, value), fields.without(path)
+            if path in once:
+                exact, fields = (path, once[path]), fields.without(path)
                 break
     return Selection(
         namespace,
@@ -49,6 +49,12 @@ def select(
         None if fields is None or fields.everything else fields,
         exact,
     )
+
+
+def _required_once(fields: selectors.FieldSelector) -> dict[str, str]:
+    """The paths that have one requirement, which asks for one value."""
+    paths = [requirement.path for requirement in fields.requirements]
+    return {path: value for path, op, value in fields.requirements if op == "=" and paths.count(path) == 1}
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,13 +177,13 @@ class Registry:
         context = self.context(asked)
         for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"):
             metadata.pop(name, None)
-        row.strategy.prepare_create(obj, context)
         metadata["uid"] = self.ids.uid()
         metadata["creationTimestamp"] = context.now
+        row.strategy.prepare_create(obj, context)
         failures = validate_metadata(metadata, row)
         failures += row.strategy.validate(obj, context)
         if failures:
-            raise errors.invalid(row.group, row.kind, asked.name, failures)
+            raise self._invalid(asked, failures)
         admission.validate("create", obj, None, context, self._config)
         if self.store.get(row.storage, asked.key) is not None and not metadata.get("generateName"):
             raise self._exists(asked)
@@ -195,6 +195,11 @@ class Registry:
         if self.store.get(asked.row.storage, asked.key) is not None:
             raise self._exists(asked)
         return Result(None, obj, created=True, warnings=warnings)
+
+    def _invalid(self, asked: Asked, failures: Sequence[errors.FieldError]) -> errors.ApiError:
+        """Named by the type objects are stored as, whichever version was asked for."""
+        stored = self.table.by_storage(asked.row.storage)
+        return errors.invalid(stored.group, stored.kind, asked.name, failures)
 
     def _exists(self, asked: Asked) -> errors.ApiError:
         row = asked.row
@@ -243,8 +248,11 @@ class Registry:
         def updater(current: StoredObject) -> JsonObject | Remove | None:
             wanted = change(current.copy()) if patch else change({})
             final = self._checked_update(asked, wanted, current, patch, outcome["warnings"])
-            outcome["final"] = final
-            return None if asked.dry_run else final
+            outcome.update(final=final, revision=str(current.revision))
+            outcome["removed"] = current.deleting and self._may_go(row, final)
+            if asked.dry_run:
+                return None
+            return Remove() if outcome["removed"] else final
 
         try:
             done = await self.store.update(row.storage, asked.key, updater)
@@ -253,14 +261,14 @@ class Registry:
                 return await self.create(asked, change({}))
             raise errors.not_found(row.group, row.plural, asked.name) from None
         final = outcome["final"]
-        removed = isinstance(final, Remove)
-        if asked.dry_run:
-            return Result(None, final.final if removed else final, removed=removed, warnings=outcome["warnings"])
-        return Result(done.stored, removed=removed, warnings=outcome["warnings"])
+        if asked.dry_run or outcome["removed"]:
+            final["metadata"]["resourceVersion"] = outcome["revision"]
+            return Result(None, final, removed=outcome["removed"], warnings=outcome["warnings"])
+        return Result(done.stored, warnings=outcome["warnings"])
 
     def _checked_update(
         self, asked: Asked, obj: JsonObject, current: StoredObject, patch: bool, warnings: list[str]
-    ) -> JsonObject | Remove:
+    ) -> JsonObject:
         row, strategy = asked.row, asked.row.strategy
         old = current.object()
         metadata, old_metadata = obj.setdefault("metadata", {}), old["metadata"]
@@ -288,12 +296,10 @@ class Registry:
             failures = strategy.validate_update(obj, old, context)
         failures = validate_metadata_update(obj["metadata"], old_metadata, row) + failures
         if failures:
-            raise errors.invalid(row.group, row.kind, asked.name, failures)
+            raise self._invalid(asked, failures)
         admission.validate("update", obj, old, context, self._config)
         warnings += strategy.warnings(obj, old, context)
         warnings += self._hooks.before_update(row, obj, old, context)
-        if current.deleting and self._may_go(row, obj):
-            return Remove(obj)
         return obj
 
     @staticmethod
@@ -320,8 +326,7 @@ class Registry:
                 raise errors.conflict(row.group, row.plural, asked.name, errors.MODIFIED)
         elif not row.strategy.unconditional_update and not patch:
             failure = errors.invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
-            failure = errors.FieldError(failure.reason, failure.field, failure.message.replace(": 0:", ": 0x0:"))
-            raise errors.invalid(row.group, row.kind, asked.name, [failure])
+            raise errors.invalid(row.group, row.plural, asked.name, [failure])
 
     async def finish(self, asked: Asked, change: Callable[[JsonObject], JsonObject]) -> Result:
         """A change that skips strategies: binding, finalize and other subresources with rules of their own.
@@ -336,7 +341,7 @@ class Registry:
             outcome["final"] = final
             if asked.dry_run:
                 return None
-            return Remove(final) if current.deleting and self._may_go(row, final) else final
+            return Remove() if current.deleting and self._may_go(row, final) else final
 
         try:
             done = await self.store.update(row.storage, asked.key, updater)
@@ -346,9 +351,15 @@ class Registry:
 
     # delete
 
+    def deletion_warnings(self, row: ResourceType, options: DeleteOptions) -> Sequence[str]:
+        """What a client is told who leaves it open what becomes of dependents."""
+        asked = options.propagation or self._collects_garbage or not row.strategy.orphan_warning
+        return () if asked else (row.strategy.orphan_warning,)
+
     async def delete(self, asked: Asked, options: DeleteOptions) -> Result:
         row = asked.row
         self.refuse_computed(row, "delete")
+        warnings = self.deletion_warnings(row, options)
         if self._collects_garbage:
             options = background(options)
         now = self.clock.now()
@@ -362,16 +373,17 @@ class Registry:
             outcome.update(obj=obj, gone=gone)
             if options.dry_run:
                 return None
-            return Remove(obj) if gone else obj
+            return Remove() if gone and obj is old else obj
 
         try:
             done = await self.store.update(row.storage, asked.key, updater)
+            if outcome["gone"] and outcome["obj"] is not done.previous.object() and not options.dry_run:
+                done = await self.store.delete(row.storage, asked.key, lambda current: None)
         except KeyMissing:
             raise errors.not_found(row.group, row.plural, asked.name) from None
-        gone = outcome["gone"]
         if options.dry_run:
-            return Result(None, outcome["obj"], removed=gone)
-        return Result(done.stored, removed=gone)
+            return Result(None, outcome["obj"], removed=outcome["gone"], warnings=warnings)
+        return Result(done.stored, removed=outcome["gone"], warnings=warnings)
 
     async def delete_collection(self, asked: Asked, items: Sequence[StoredObject], options: DeleteOptions) -> None:
         """Delete what a list found; objects that went meanwhile or are new under their names are left alone."""

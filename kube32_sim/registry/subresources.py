@@ -14,6 +14,7 @@ from kube32_sim.api import errors, reviews, scale
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.selectors import label_selector
 from kube32_sim.registry.registry import Asked, Registry
+from kube32_sim.registry.unbinding import unbind
 from kube32_sim.storage.interface import JsonObject
 
 BUDGETS = ("policy", "poddisruptionbudgets")
@@ -36,6 +37,8 @@ async def update(registry: Registry, asked: Asked, body: JsonObject) -> JsonObje
     """PUT to a subresource that is not the object itself."""
     if asked.subresource == "scale":
         return await put_scale(registry, asked, lambda _: body)
+    if asked.subresource == "unbind":
+        return await unbind(registry, asked, body)
     result = await registry.update(asked, body)
     return {"kind": asked.row.kind, "apiVersion": asked.row.api_version, **result.object()}
 
@@ -67,11 +70,9 @@ async def bind(registry: Registry, asked: Asked, binding: JsonObject) -> JsonObj
         scheduled = {
             "type": "PodScheduled",
             "status": "True",
-            "lastProbeTime": None,
             "lastTransitionTime": registry.clock.timestamp(),
-            "observedGeneration": pod["metadata"].get("generation", 1),
         }
-        status["conditions"] = [*others, {key: value for key, value in scheduled.items() if value is not None}]
+        status["conditions"] = [*others, scheduled]
         return pod
 
     await registry.finish(asked, change)
@@ -112,8 +113,25 @@ async def evict(registry: Registry, asked: Asked, eviction: JsonObject) -> JsonO
     pod = registry.get(asked).object()
     if _counts(pod):
         await _spend_budget(registry, asked, pod, options.dry_run)
+    if not options.dry_run and "deletionTimestamp" not in pod["metadata"]:
+        now = registry.clock.timestamp()
+        await registry.finish(asked, lambda current: _marked(current, now))
     await registry.delete(asked, options)
     return dict(SUCCESS)
+
+
+def _marked(pod: JsonObject, now: str) -> JsonObject:
+    """The pod with the condition that tells why it goes."""
+    others = [c for c in pod.setdefault("status", {}).get("conditions", ()) if c.get("type") != "DisruptionTarget"]
+    target = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "lastTransitionTime": now,
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+    }
+    pod["status"]["conditions"] = [*others, target]
+    return pod
 
 
 def _counts(pod: JsonObject) -> bool:

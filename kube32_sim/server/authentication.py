@@ -67,7 +67,7 @@ class Authenticator:
         if not authorization:
             return ANONYMOUS
         scheme, _, token = authorization.partition(" ")
-        if scheme.lower() != "bearer":
+        if scheme.lower() != "bearer" or not token.strip():
             return ANONYMOUS  # as upstream: no authenticator knows the scheme
         given = token.strip().encode("utf-8", "surrogateescape")
         found = None

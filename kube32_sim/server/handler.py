@@ -154,15 +154,25 @@ class Handler:
         if paths.not_found_is_plain(self._registry.table, info):
             return plain_not_found()
         call = Call(request, info, query, user, paths.resolve(self._registry.table, info))
+        old = deprecation(call.row)
+        if old is None:
+            return await self._about_resource(call, accept)
+        warning = ("Warning", f"299 - {quoted(old)}")
+        try:
+            response = await self._about_resource(call, accept)
+        except ApiError as error:
+            error.headers = (*error.headers, warning)
+            raise
+        if not response.prepared:
+            response.headers.add(*warning)
+        return response
+
+    async def _about_resource(self, call: Call, accept: str) -> web.StreamResponse:
         if call.subresource is not None:
             return await self._subresource(call, accept)
-        collection = info.verb in ("list", "watch")
-        call.accepted = media.negotiate(accept, watch=info.verb == "watch", collection=collection)
-        response = await self._verbs[info.verb](call)
-        old = deprecation(call.row)
-        if old is not None and not response.prepared:
-            response.headers.add("Warning", f"299 - {quoted(old)}")
-        return response
+        verb = call.info.verb
+        call.accepted = media.negotiate(accept, watch=verb == "watch", collection=verb in ("list", "watch"))
+        return await self._verbs[verb](call)
 
     # what is not about resources
 
@@ -323,8 +333,7 @@ class Handler:
             details["group"] = row.group
         details |= {"kind": row.plural, "uid": result.object()["metadata"].get("uid", "")}
         status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-        call.accepted = media.Accepted(yaml=call.accepted.yaml, content_type=call.accepted.content_type)
-        return self._plain(call, status)
+        return self._plain(call, status, 200, result.warnings)
 
     async def _delete_collection(self, call: Call) -> web.StreamResponse:
         selected = options.list_options(call.query, call.row)
@@ -336,7 +345,8 @@ class Handler:
         )
         await self._registry.delete_collection(call.asked(), page.items, wanted)
         page = replace(page, revision=self._registry.store.revision)
-        return self._encoded(call.accepted, form.many(call.row, page))
+        warnings = self._registry.deletion_warnings(call.row, wanted)
+        return self._encoded(call.accepted, form.many(call.row, page), 200, warnings)
 
     # subresources
 
@@ -344,7 +354,9 @@ class Handler:
         name, verb = call.info.subresource, call.info.verb
         if name == "log":
             text = subresources.log(self._registry, call.asked(), call.query)
-            return answer(text.encode(), 200 if text else 204, "text/plain; charset=utf-8")
+            if not text:
+                return web.Response(status=204)
+            return answer(text.encode(), 200, "text/plain; charset=utf-8")
         if name in ("exec", "attach", "portforward", "proxy"):
             raise subresources.refuse_connection(self._registry, call.asked())
         call.accepted = media.negotiate(accept)
@@ -356,7 +368,10 @@ class Handler:
 
     async def _post_subresource(self, call: Call, sub: Subresource) -> web.StreamResponse:
         wanted = options.create_options(call.query)
-        row = bodies.expected(sub.group, sub.version or call.row.version, sub.kind)
+        version = sub.version or call.row.version
+        if sub.kind == "Eviction" and b"policy/v1beta1" in await read_body(call.request):
+            version = "v1beta1"  # old clients evict by the version that was served before
+        row = bodies.expected(sub.group, version, sub.kind)
         body, warnings = await self._body(call, wanted.field_validation, row)
         obj = await subresources.create(self._registry, call.asked(wanted.dry_run), body)
         return self._plain(call, obj, 201, warnings)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import lru_cache
 
 import orjson
 from aiohttp import web
 
 from kube32_sim.api import errors
+from kube32_sim.api.decode import decode_value
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server.forms import Form, chunk, frame, frames_of
@@ -139,9 +141,12 @@ class Stream:
             waiting.append(self._bookmark({INITIAL_END: "true"}))
         if waiting:
             await response.write(b"".join(waiting))
-        self._timers.append(self._loop.call_later(self._options.timeout, self._time_out))
+        timeout = self._options.timeout
+        self._timers.append(self._loop.call_later(timeout, self._time_out))
         if self._options.bookmarks:
-            self._timers.append(self._loop.call_later(BOOKMARK_SECONDS, self._send_bookmark))
+            # as upstream: every minute, and shortly before the end
+            first_at = min(BOOKMARK_SECONDS, max(timeout - 2.0, 0.0))
+            self._timers.append(self._loop.call_later(first_at, self._send_bookmark))
         if self._member is not None:
             self._member.go_live()
 
@@ -168,7 +173,7 @@ class Stream:
         if annotations:
             metadata["annotations"] = annotations
         obj: dict[str, object] = {"kind": self._row.kind, "apiVersion": self._row.api_version, "metadata": metadata}
-        obj.update(self._row.strategy.bookmark())
+        obj.update(empty_parts(self._row.schema))
         return frame("BOOKMARK", orjson.dumps(obj))
 
     def _send_bookmark(self) -> None:
@@ -179,6 +184,15 @@ class Stream:
         if self._options.bookmarks:
             self._deliver(chunk(self._bookmark({})))
         self.end()
+
+
+@lru_cache(maxsize=512)
+def empty_parts(schema: str) -> dict[str, object]:
+    """What an object of a type shows though nothing is in it: Go encodes an empty Pod with spec and status."""
+    if not schema:
+        return {}
+    empty, _ = decode_value({}, schema)
+    return {key: value for key, value in empty.items() if key != "metadata"}
 
 
 def expired_event(error: Compacted) -> bytes:

@@ -11,7 +11,9 @@ from kube32_sim.storage.interface import JsonObject
 
 def review(registry: Registry, row: ResourceType, obj: JsonObject, user: User) -> JsonObject:
     """The object as answered, with apiVersion and kind.  Everybody who got this far is an administrator."""
-    info = {"username": user.name, "groups": list(user.groups)}
+    info: JsonObject = {"username": user.name, "groups": list(user.groups)}
     if user.uid:
         info["uid"] = user.uid
+    if user.extra:
+        info["extra"] = dict(user.extra)
     return reviews.review(row, obj, info, registry.clock.timestamp())

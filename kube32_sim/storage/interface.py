@@ -37,10 +37,7 @@ class Compacted(Exception):
 
 
 class Remove:
-    """Returned by an `update` function: the object goes away with this change (last finalizer removed)."""
-
-    def __init__(self, final: JsonObject) -> None:
-        self.final = final
+    """Returned by an `update` function: the object goes, in the state it was last stored in."""
 
 
 class Stored(Protocol):

@@ -14,6 +14,7 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
+from kube32_sim.api.meta import field_reader
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.clock import Clock
 from kube32_sim.storage.interface import (
@@ -34,36 +35,17 @@ log = logging.getLogger(__name__)
 Listener = Callable[[Event], None]
 
 
-def _at_path(obj: JsonObject, parts: tuple[str, ...]) -> str:
-    value: Any = obj
-    for part in parts:
-        if not isinstance(value, dict):
-            return ""
-        value = value.get(part)
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
-
-
 class Bucket:
     """The objects of one type: in key order, by indexed field, and their part of the log."""
 
     def __init__(self, storage: Storage, row: ResourceType) -> None:
         self.storage = storage
         self.row = row
-        self.parts = tuple(tuple(path.split(".")) for path in row.fields)
+        self.values = field_reader(row)
         self.objects: SortedDict = SortedDict()
         self.indexes: dict[tuple[str, str], dict[str, StoredObject]] = {}
         self.events: deque[Event] = deque()
         self.oldest = 0
-
-    def values(self, obj: JsonObject) -> tuple[str, ...]:
-        special = self.row.strategy.fields(obj) if self.row.fields else None
-        if special is not None:
-            return tuple(special.get(path, "") for path in self.row.fields)
-        return tuple(_at_path(obj, parts) for parts in self.parts)
 
     def put(self, stored: StoredObject, previous: StoredObject | None) -> None:
         self.objects[stored.key] = stored
@@ -114,6 +96,7 @@ class MemoryStore:
         self._buckets: dict[Storage, Bucket] = {}
         self._log: deque[tuple[Bucket, Event]] = deque()
         self._log_bytes = 0
+        self._compacted = 0
         self._uids: dict[str, StoredObject] = {}
         self._owned: dict[str, dict[tuple[Storage, str], StoredObject]] = {}
         self._listeners: dict[Storage | None, list[Listener]] = {None: []}
@@ -125,6 +108,7 @@ class MemoryStore:
         found = self._buckets.get(storage)
         if found is None:
             found = self._buckets[storage] = Bucket(storage, self._table.by_storage(storage))
+            found.oldest = self._compacted
         return found
 
     def storages(self) -> Sequence[Storage]:
@@ -219,7 +203,7 @@ class MemoryStore:
             raise KeyMissing(key)
         result = change(current)
         if isinstance(result, Remove):
-            return self._remove(bucket, current, self._new(bucket, key, result.final))
+            return self._remove(bucket, current)
         if result is None:
             return Change(current, current, False)
         result["metadata"]["resourceVersion"] = str(current.revision)
@@ -237,8 +221,7 @@ class MemoryStore:
         if current is None:
             raise KeyMissing(key)
         check(current)
-        self.revision += 1
-        return self._remove(bucket, current, current.at_revision(self.revision))
+        return self._remove(bucket, current)
 
     def _new(self, bucket: Bucket, key: str, obj: JsonObject) -> StoredObject:
         values = bucket.values(obj)
@@ -246,7 +229,9 @@ class MemoryStore:
         self.revision += 1
         return stored
 
-    def _remove(self, bucket: Bucket, current: StoredObject, final: StoredObject) -> Change:
+    def _remove(self, bucket: Bucket, current: StoredObject) -> Change:
+        self.revision += 1
+        final = current.at_revision(self.revision)
         bucket.drop(current)
         self._forget(current)
         self._append(bucket, "DELETED", final, current)
@@ -311,8 +296,9 @@ class MemoryStore:
         """Forget events up to and with a revision."""
         while self._log and self._log[0][1].revision <= revision:
             self._drop_oldest()
+        self._compacted = max(self._compacted, min(revision, self.revision))
         for bucket in self._buckets.values():
-            bucket.oldest = max(bucket.oldest, min(revision, self.revision))
+            bucket.oldest = max(bucket.oldest, self._compacted)
 
     def check(self) -> None:
         """Assert that indexes, uids, owners and log agree with the objects (for tests)."""

@@ -90,11 +90,10 @@ def test_a_replacement_is_told_as_a_created_pod_not_as_scaling():
 def test_nothing_is_written_when_nothing_changes():
     deployment = make_deployment(1)
     pods = pods_of(deployment, 1, ready=True)
-    annotate, status = (
-        action for action in plan_deployment(deployment, pods, NOW).actions if isinstance(action, Patch)
-    )
-    deployment["metadata"]["annotations"] = annotate.patch["metadata"]["annotations"]
-    deployment["status"] = status.patch["status"]
+    (report,) = plan_deployment(deployment, pods, NOW).actions
+    assert (report.name, report.subresource) == ("web", "status")
+    deployment["metadata"]["annotations"] = report.patch["metadata"]["annotations"]
+    deployment["status"] = report.patch["status"]
     assert plan_deployment(deployment, pods, NOW + 5).actions == ()
 
 
@@ -232,13 +231,13 @@ def test_a_deployment_created_paused_has_no_pods():
 
 def test_revision_counts_templates_not_scalings():
     deployment = make_deployment(3)
-    (first, _) = of(plan_deployment(deployment, [], NOW), Patch)
+    (first,) = of(plan_deployment(deployment, [], NOW), Patch)
     assert first.patch["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "1"
     deployment["metadata"]["annotations"] = first.patch["metadata"]["annotations"]
     deployment["spec"]["replicas"] = 5
-    assert all(patch.subresource == "status" for patch in of(plan_deployment(deployment, [], NOW), Patch))
+    assert not [patch for patch in of(plan_deployment(deployment, [], NOW), Patch) if "metadata" in patch.patch]
     deployment["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
-    (second, _) = of(plan_deployment(deployment, [], NOW), Patch)
+    (second,) = of(plan_deployment(deployment, [], NOW), Patch)
     assert second.patch["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "2"
 
 

@@ -12,12 +12,12 @@ def step(deployment, pods, now=NOW):
     """Apply what a pass writes to the Deployment itself; answers the status patch, None when it writes none."""
     written = None
     for action in plan_deployment(deployment, pods, now).actions:
-        if isinstance(action, Patch) and action.subresource == "status":
-            written = action.patch["status"]
+        if isinstance(action, Patch):
+            written = action.patch.get("status", {})
             status = {**deployment["status"], **written}
             deployment["status"] = {key: value for key, value in status.items() if value is not None}
-        elif isinstance(action, Patch):
-            deployment["metadata"].setdefault("annotations", {}).update(action.patch["metadata"]["annotations"])
+            annotations = action.patch.get("metadata", {}).get("annotations", {})
+            deployment["metadata"].setdefault("annotations", {}).update(annotations)
     return written
 
 

@@ -74,7 +74,7 @@ async def step(rng: random.Random, store: MemoryStore, model: Model) -> None:
         assert store.revision == before
         return
     elif action < 0.9:
-        await store.update(storage, key, lambda stored: Remove(stored.copy()))
+        await store.update(storage, key, lambda stored: Remove())
         del model.now[storage, key]
     else:
         await store.delete(storage, key, lambda stored: None)

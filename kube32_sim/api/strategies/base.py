@@ -60,6 +60,8 @@ class Strategy:
     returns_deleted = False
     #: DELETE without a propagationPolicy orphans dependents (upstream's old default of some kinds).
     orphans_by_default = False
+    #: what a DELETE is told that does so.
+    orphan_warning = ""
 
     def grace_period(self, obj: JsonObject, requested: int | None) -> int | None:
         """Seconds of grace a delete grants; None: the kind knows no graceful deletion and goes at once."""
@@ -131,10 +133,6 @@ class Strategy:
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
         """Texts for `Warning` headers; old is None on create."""
         return []
-
-    def bookmark(self) -> JsonObject:
-        """What an empty object of the kind shows besides metadata (Go encodes an empty Pod with spec and status)."""
-        return {}
 
     def fields(self, obj: JsonObject) -> dict[str, str] | None:
         """Values of the row's selectable fields where they are not simply at their path; None: all are."""

@@ -11,6 +11,7 @@ from typing import Any
 from kube32_sim.api.errors import FieldError
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.spec import SpecStrategy
+from kube32_sim.api.validation import services_endpoints as endpoints
 from kube32_sim.api.validation import services_net as net
 from kube32_sim.api.validation.names import dns1123_label
 from kube32_sim.api.validation.services_service import (
@@ -165,7 +166,7 @@ class Endpoints(Strategy):
                 port.setdefault("protocol", "TCP")
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return net.validate_endpoints(obj)
+        return endpoints.validate_endpoints(obj)
 
 
 class EndpointSlice(Strategy):
@@ -185,7 +186,7 @@ class EndpointSlice(Strategy):
             metadata["generation"] = before.get("generation", 0) + labels_changed
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return net.validate_endpoint_slice(obj)
+        return endpoints.validate_endpoint_slice(obj)
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return self.validate(obj, context) + immutable(obj.get("addressType"), old.get("addressType"), "addressType")

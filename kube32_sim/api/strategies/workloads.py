@@ -206,6 +206,10 @@ class Job(Workload):
 
     fixed_selector = False
     orphans_by_default = True
+    orphan_warning = (
+        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
+        "set propagationPolicy=Orphan to suppress this warning"
+    )
 
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         if spec.get("completions") is None and spec.get("parallelism") is None:
