@@ -36,6 +36,7 @@ class Board:
 
     def __init__(self, client: Client, clock: Clock, ids: Ids, name: str, profile: Profile) -> None:
         self.name = name
+        self._mine = f"spec.nodeName={name}"
         recorder = Recorder(client, clock, ids, name)
         self._client = client
         self._clock = clock
@@ -79,6 +80,10 @@ class Board:
             await self._report()
 
     async def _register(self) -> None:
+        """The pods first: what runs already, from before the agent was restarted, is not free."""
+        pods = await self._client.list(PODS, field_selector=self._mine)
+        self._pods.replace_all(pods.items)
+        self._pods.resume_all()
         await self._node.register(self._pods.free())
 
     def _first(self, interval: float) -> float:
@@ -101,7 +106,7 @@ class Board:
             self._pods.on_event(event)
             self._wake.set()
 
-        await follow(self._client, self._clock, PODS, f"spec.nodeName={self.name}", listed, changed)
+        await follow(self._client, self._clock, PODS, self._mine, listed, changed)
 
     async def _fault_changed(self, fault: str) -> None:
         """A board is cut off or switched off, or back: then it catches up at once."""

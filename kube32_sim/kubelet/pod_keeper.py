@@ -97,6 +97,12 @@ class PodKeeper:
         for pod in pods:
             self._see(pod)
 
+    def resume_all(self) -> None:
+        """Go on with the pods that run already."""
+        for entry in self._entries.values():
+            if entry.life is None and resume(entry.pod, self._clock.now()) is not None:
+                self._take_on(entry)
+
     def look_at_all(self) -> None:
         for entry in self._entries.values():
             entry.due = 0.0
