@@ -1,0 +1,164 @@
+"""Scale objects, and the kinds that are answered without being stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from strategy_objects import NOW, TABLE, UID
+
+from kube32_sim.api.errors import ApiError
+from kube32_sim.api.resources import ResourceType
+from kube32_sim.api.reviews import claims_of, review, token_request
+from kube32_sim.api.scale import apply_scale, scale_of
+from kube32_sim.clock import parse_time
+from kube32_sim.ids import Ids
+
+JsonObject = dict[str, Any]
+
+ADMIN = {"username": "admin", "groups": ["system:masters", "system:authenticated"]}
+
+
+def row(group: str, kind: str) -> ResourceType:
+    found = TABLE.by_kind(group, "v1", kind)
+    assert found is not None
+    return found
+
+
+DEPLOYMENT = row("apps", "Deployment")
+
+
+def deployment() -> JsonObject:
+    metadata = {"name": "d", "namespace": "ns", "uid": UID, "resourceVersion": "7", "creationTimestamp": NOW}
+    selector = {"matchLabels": {"b": "2", "a": "1"}, "matchExpressions": [{"key": "c", "operator": "Exists"}]}
+    return {
+        "metadata": {**metadata, "generation": 3, "labels": {"x": "y"}},
+        "spec": {"replicas": 2, "selector": selector},
+        "status": {"replicas": 1},
+    }
+
+
+def test_a_scale_shows_what_counts() -> None:
+    assert scale_of(DEPLOYMENT, deployment()) == {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {"name": "d", "namespace": "ns", "uid": UID, "resourceVersion": "7", "creationTimestamp": NOW},
+        "spec": {"replicas": 2},
+        "status": {"replicas": 1, "selector": "a=1,b=2,c"},
+    }
+
+
+def test_none_wanted_is_left_out() -> None:
+    controller = {"metadata": {"name": "r"}, "spec": {"replicas": 0, "selector": {"x": "y"}}}
+    scale = scale_of(row("", "ReplicationController"), controller)
+    assert (scale["spec"], scale["status"]) == ({}, {"replicas": 0, "selector": "x=y"})
+
+
+def test_a_scale_is_put_back() -> None:
+    obj = deployment()
+    scale = scale_of(DEPLOYMENT, obj)
+    scale["spec"] = {}
+    assert apply_scale(DEPLOYMENT, obj, scale)["spec"]["replicas"] == 0
+    scale["spec"] = {"replicas": 9}
+    assert apply_scale(DEPLOYMENT, obj, scale)["spec"]["replicas"] == 9
+
+
+@pytest.mark.parametrize(
+    ("metadata", "replicas", "code", "message"),
+    [
+        ({"name": "d"}, -1, 422, 'Scale.autoscaling "d" is invalid: spec.replicas: Invalid value: -1: must be greater'),
+        ({"name": "d", "resourceVersion": "6"}, 1, 409, 'Operation cannot be fulfilled on deployments.apps "d": '),
+        ({"name": "d", "uid": "other"}, 1, 409, 'Operation cannot be fulfilled on deployments.apps "d": Precondition'),
+        ({"name": "e"}, 1, 400, "the name of the object (e) does not match the name on the URL (d)"),
+        ({}, 1, 400, "the name of the object (d based on URL) was undeterminable"),
+        ({"name": "d", "namespace": "o"}, 1, 400, "the namespace of the provided object does not match"),
+    ],
+)
+def test_scales_are_refused(metadata: JsonObject, replicas: int, code: int, message: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        apply_scale(DEPLOYMENT, deployment(), {"metadata": metadata, "spec": {"replicas": replicas}})
+    assert (caught.value.code, caught.value.message[: len(message)]) == (code, message)
+
+
+def asked(kind: str, **fields: Any) -> JsonObject:
+    group = "authentication.k8s.io" if kind in ("TokenReview", "SelfSubjectReview") else "authorization.k8s.io"
+    return review(row(group, kind), fields, ADMIN, NOW)
+
+
+ATTRIBUTES = {"verb": "get", "resource": "pods", "namespace": "ns"}
+
+
+def test_who_am_i() -> None:
+    assert asked("SelfSubjectReview") == {
+        "kind": "SelfSubjectReview",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": {"creationTimestamp": NOW},
+        "status": {"userInfo": ADMIN},
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "allowed"),
+    [
+        ("SelfSubjectAccessReview", {}, True),
+        ("SubjectAccessReview", {"user": "ann"}, True),
+        ("SubjectAccessReview", {"user": "system:anonymous"}, False),
+        ("SubjectAccessReview", {"groups": ["system:unauthenticated"]}, False),
+        ("LocalSubjectAccessReview", {"user": "ann"}, True),
+    ],
+)
+def test_may_it(kind: str, spec: JsonObject, allowed: bool) -> None:
+    answer = asked(kind, metadata={"namespace": "ns"}, spec={**spec, "resourceAttributes": ATTRIBUTES})
+    assert answer["status"]["allowed"] is allowed
+    assert answer["spec"]["resourceAttributes"] == ATTRIBUTES
+
+
+def test_every_rule_of_an_administrator() -> None:
+    status = asked("SelfSubjectRulesReview", spec={"namespace": "ns"})["status"]
+    assert status["resourceRules"] == [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
+    with pytest.raises(ApiError, match="no namespace on request"):
+        asked("SelfSubjectRulesReview", spec={})
+
+
+def test_questions_that_are_none() -> None:
+    with pytest.raises(ApiError) as caught:
+        asked("SubjectAccessReview", spec={})
+    fields = [cause["field"] for cause in (caught.value.details or {})["causes"]]
+    assert fields == ["spec.resourceAttributes", "spec.user"]
+    both = {"user": "u", "resourceAttributes": ATTRIBUTES, "nonResourceAttributes": {"path": "/", "verb": "get"}}
+    with pytest.raises(ApiError, match="cannot be specified in combination"):
+        asked("SubjectAccessReview", spec=both)
+    with pytest.raises(ApiError, match=r"must match metadata\.namespace"):
+        asked(
+            "LocalSubjectAccessReview",
+            metadata={"namespace": "other"},
+            spec={"user": "u", "resourceAttributes": ATTRIBUTES},
+        )
+
+
+ACCOUNT = {"metadata": {"name": "sa", "namespace": "ns", "uid": UID}}
+STARTED = parse_time(NOW)
+
+
+def test_a_token_is_known_again() -> None:
+    answer = token_request({"spec": {"expirationSeconds": 600}}, ACCOUNT, STARTED, Ids(1))
+    assert answer["spec"] == {"audiences": ["https://kubernetes.default.svc"], "expirationSeconds": 600}
+    assert answer["status"]["expirationTimestamp"] == "2026-01-01T00:10:00Z"
+    token = answer["status"]["token"]
+    assert token.count(".") == 2
+    status = asked("TokenReview", spec={"token": token})["status"]
+    assert status["authenticated"] is True
+    assert status["user"]["username"] == "system:serviceaccount:ns:sa"
+    assert status["user"]["uid"] == UID
+    assert claims_of(token, STARTED + 601) is None
+
+
+@pytest.mark.parametrize("token", ["x", "a.b.c", "..", "é.ü.ß", "a.b"])
+def test_other_tokens_are_not(token: str) -> None:
+    assert "authenticated" not in asked("TokenReview", spec={"token": token})["status"]
+
+
+@pytest.mark.parametrize("seconds", [10, 1 << 33])
+def test_how_long_a_token_may_last(seconds: int) -> None:
+    with pytest.raises(ApiError, match="may not specify a duration"):
+        token_request({"spec": {"expirationSeconds": seconds}}, ACCOUNT, STARTED, Ids(1))

@@ -1,0 +1,230 @@
+"""Configuration, RBAC, quotas, custom resource definitions: defaults, fixed fields, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from strategy_objects import changed, created, texts
+
+JsonObject = dict[str, Any]
+
+
+def config_map(**fields: Any) -> JsonObject:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}} | fields
+
+
+def secret(**fields: Any) -> JsonObject:
+    return config_map(**fields) | {"kind": "Secret"}
+
+
+def of(api_version: str, kind: str, name: str = "x", **fields: Any) -> JsonObject:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}} | fields
+
+
+def refusals(body: JsonObject) -> list[str]:
+    return texts(created(body)[1])
+
+
+def test_keys_of_a_config_map() -> None:
+    assert refusals(config_map(data={"ok.key_1": ""}, binaryData={"b": "AA=="})) == []
+    assert refusals(config_map(data={"a": "x"}, binaryData={"a": "AA=="})) == [
+        'data[a]: Invalid value: "a": duplicate of key present in binaryData'
+    ]
+    assert refusals(config_map(data={"..": "x"})) == ["data[..]: Invalid value: \"..\": must not be '..'"]
+    assert refusals(config_map(data={"a": "x" * (1 << 20), "b": "x"})) == [
+        "[]: Too long: may not be more than 1048576 bytes"
+    ]
+
+
+def test_an_immutable_config_map_stays_as_it_is() -> None:
+    old = created(config_map(immutable=True, data={"a": "1"}))[0]
+    assert changed(old, config_map(immutable=True, data={"a": "1"}))[1] == []
+    assert texts(changed(old, config_map(data={"a": "2"}))[1]) == [
+        "immutable: Forbidden: field is immutable when `immutable` is set",
+        "data: Forbidden: field is immutable when `immutable` is set",
+    ]
+
+
+def test_string_data_goes_into_data() -> None:
+    obj, failures, _ = created(secret(data={"a": "QQ==", "b": "Qg=="}, stringData={"b": "new", "c": "é"}))
+    assert failures == []
+    assert obj["type"] == "Opaque"
+    assert obj["data"] == {"a": "QQ==", "b": "bmV3", "c": "w6k="}
+    assert "stringData" not in obj
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "expected"),
+    [
+        ("kubernetes.io/tls", {"tls.crt": "eA=="}, ["data[tls.key]: Required value"]),
+        ("kubernetes.io/basic-auth", {}, ["data[username]: Required value", "data[password]: Required value"]),
+        ("kubernetes.io/basic-auth", {"password": ""}, []),
+        ("kubernetes.io/ssh-auth", {"ssh-privatekey": ""}, ["data[ssh-privatekey]: Required value"]),
+        ("kubernetes.io/dockerconfigjson", {}, ["data[.dockerconfigjson]: Required value"]),
+        ("kubernetes.io/dockerconfigjson", {".dockerconfigjson": "e30="}, []),
+        ("example.com/any", {}, []),
+    ],
+)
+def test_types_of_secrets_need_their_keys(kind: str, data: JsonObject, expected: list[str]) -> None:
+    assert refusals(secret(type=kind, data=data)) == expected
+
+
+def test_what_a_secret_holds_is_not_shown() -> None:
+    found = refusals(secret(type="kubernetes.io/dockercfg", data={".dockercfg": "cGFzc3dvcmQ="}))
+    assert found[0].startswith('data[.dockercfg]: Invalid value: "<secret contents redacted>": ')
+    assert "password" not in found[0]
+
+
+def test_the_type_of_a_secret_is_fixed() -> None:
+    old = created(secret(type="example.com/a"))[0]
+    assert texts(changed(old, secret())[1]) == ['type: Invalid value: "Opaque": field is immutable']
+
+
+def test_a_limit_range_completes_its_container_limits() -> None:
+    limit = {"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "64Mi"}, "default": {"memory": "1Gi"}}
+    obj, failures, _ = created(of("v1", "LimitRange", spec={"limits": [limit]}))
+    assert failures == []
+    done = obj["spec"]["limits"][0]
+    assert done["default"] == {"cpu": "2", "memory": "1Gi"}
+    assert done["defaultRequest"] == {"cpu": "2", "memory": "1Gi"}
+
+
+def test_bounds_of_a_limit_range_are_in_order() -> None:
+    limit = {"type": "Container", "max": {"memory": "1Gi"}, "min": {"memory": "2Gi"}, "default": {"memory": "1Gi"}}
+    found = refusals(of("v1", "LimitRange", spec={"limits": [limit]}))
+    assert found[0] == ('spec.limits[0].min[memory]: Invalid value: "2Gi": min value 2Gi is greater than max value 1Gi')
+
+
+def test_quotas_count_whole_known_things() -> None:
+    hard = {"pods": "1500m", "requests.cpu": "1500m", "odd": "1", "example.com/x": "-1"}
+    assert refusals(of("v1", "ResourceQuota", spec={"hard": hard})) == [
+        'spec.hard[example.com/x]: Invalid value: "-1": must be greater than or equal to 0',
+        'spec.hard[odd]: Invalid value: "odd": must be a standard resource for quotas or fully qualified',
+        'spec.hard[pods]: Invalid value: "1500m": must be an integer',
+    ]
+
+
+def test_priority_classes() -> None:
+    group = "scheduling.k8s.io/v1"
+    old, failures, _ = created(of(group, "PriorityClass", value=7))
+    assert (failures, old["preemptionPolicy"]) == ([], "PreemptLowerPriority")
+    described = changed(old, of(group, "PriorityClass", value=7, description="d"))
+    assert (described[0]["metadata"]["generation"], described[1]) == (1, [])
+    assert texts(changed(old, of(group, "PriorityClass", value=8))[1]) == [
+        "value: Forbidden: may not be changed in an update."
+    ]
+    assert refusals(of(group, "PriorityClass", value=1_000_000_001)) == [
+        "value: Forbidden: maximum allowed value of a user defined priority is 1000000000"
+    ]
+    assert refusals(of(group, "PriorityClass", "system-x", value=1))[0].startswith("metadata.name: Forbidden: ")
+
+
+RBAC = "rbac.authorization.k8s.io/v1"
+
+
+def test_roles_say_what_may_be_done() -> None:
+    rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+    assert refusals(of(RBAC, "Role", "a:b", rules=[rule])) == []
+    assert refusals(of(RBAC, "Role", rules=[{"nonResourceURLs": ["/x"], "verbs": ["get"]}])) == [
+        'rules[0].nonResourceURLs: Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs'
+    ]
+    assert refusals(of(RBAC, "ClusterRole", rules=[{}])) == [
+        "rules[0].verbs: Required value: verbs must contain at least one value",
+        "rules[0].apiGroups: Required value: resource rules must supply at least one api group",
+        "rules[0].resources: Required value: resource rules must supply at least one resource",
+    ]
+
+
+def test_bindings_fill_in_groups_and_keep_their_role() -> None:
+    body = of(RBAC, "RoleBinding", roleRef={"kind": "Role", "name": "r"}, subjects=[{"kind": "User", "name": "u"}])
+    old, failures, _ = created(body)
+    assert failures == []
+    assert old["roleRef"]["apiGroup"] == old["subjects"][0]["apiGroup"] == "rbac.authorization.k8s.io"
+    other = body | {"roleRef": {"kind": "ClusterRole", "name": "r"}}
+    assert texts(changed(old, other)[1]) == [
+        'roleRef: Invalid value: {"APIGroup":"rbac.authorization.k8s.io","Kind":"ClusterRole","Name":"r"}: '
+        "cannot change roleRef"
+    ]
+    cluster = body | {"kind": "ClusterRoleBinding", "subjects": [{"kind": "ServiceAccount", "name": "s"}]}
+    assert refusals(cluster) == [
+        'roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"',
+        "subjects[0].namespace: Required value",
+    ]
+
+
+def crd(schema: JsonObject | None = None, **spec: Any) -> JsonObject:
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema or {"type": "object"}},
+    }
+    names = {"plural": "widgets", "kind": "Widget"}
+    whole = {"group": "g.example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    return of("apiextensions.k8s.io/v1", "CustomResourceDefinition", "widgets.g.example.com", spec=whole | spec)
+
+
+def test_a_definition_is_kept_and_said_not_to_be_served() -> None:
+    obj, failures, warnings = created(crd())
+    assert failures == []
+    assert obj["spec"]["names"] == {
+        "kind": "Widget",
+        "listKind": "WidgetList",
+        "plural": "widgets",
+        "singular": "widget",
+    }
+    assert obj["spec"]["conversion"] == {"strategy": "None"}
+    assert obj["status"]["storedVersions"] == ["v1"]
+    assert len(warnings) == 1
+    assert "does not serve widgets.g.example.com" in warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (crd(scope="Odd"), ['spec.scope: Unsupported value: "Odd": supported values: "Cluster", "Namespaced"']),
+        (
+            crd(versions=[]),
+            [
+                "spec.versions: Invalid value: []: must have exactly one version marked as storage version",
+                "status.storedVersions: Invalid value: null: must have at least one stored version",
+            ],
+        ),
+        (
+            crd({"type": "object", "properties": {"a": {}}}),
+            [
+                "spec.validation.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified "
+                "object fields"
+            ],
+        ),
+        (
+            crd({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "odd"}}}}),
+            [
+                'spec.validation.openAPIV3Schema.properties[a].items.type: Unsupported value: "odd": supported values: '
+                '"array", "boolean", "integer", "number", "object", "string"'
+            ],
+        ),
+    ],
+)
+def test_definitions_are_refused(body: JsonObject, expected: list[str]) -> None:
+    assert refusals(body) == expected
+
+
+def test_webhooks_get_their_defaults() -> None:
+    webhook = {
+        "name": "a.example.com",
+        "clientConfig": {"service": {"name": "s", "namespace": "n"}},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}],
+    }
+    group = "admissionregistration.k8s.io/v1"
+    obj, failures, _ = created(of(group, "MutatingWebhookConfiguration", webhooks=[webhook]))
+    assert failures == []
+    done = obj["webhooks"][0]
+    assert (done["failurePolicy"], done["matchPolicy"], done["timeoutSeconds"]) == ("Fail", "Equivalent", 10)
+    assert (done["reinvocationPolicy"], done["rules"][0]["scope"]) == ("Never", "*")
+    assert done["clientConfig"]["service"]["port"] == 443
+    twice = of(group, "ValidatingWebhookConfiguration", webhooks=[webhook, webhook])
+    assert refusals(twice) == ['webhooks[1].name: Duplicate value: "a.example.com"']
