@@ -1,0 +1,147 @@
+"""Nodes, namespaces, leases, events, and the table that finds their strategies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from strategy_objects import TABLE, changed, created, texts
+
+from kube32_sim.api.strategies import strategy_for
+from kube32_sim.api.strategies.base import Strategy
+from kube32_sim.api.strategies.core import NamespaceStrategy
+from kube32_sim.api.strategies.pods import PodStrategy
+
+JsonObject = dict[str, Any]
+
+
+def body(kind: str, api_version: str = "v1", **rest: Any) -> JsonObject:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "n"}, **rest}
+
+
+def test_the_table_finds_strategies() -> None:
+    assert isinstance(strategy_for("", "Pod"), PodStrategy)
+    assert type(strategy_for("example.com", "Unknown")) is Strategy
+    assert strategy_for("", "Event").create_on_update
+    assert not strategy_for("coordination.k8s.io", "Lease").unconditional_update
+    assert TABLE.by_path("", "v1", "nodes").strategy is strategy_for("", "Node")  # type: ignore[union-attr]
+
+
+def test_a_node_keeps_the_status_it_comes_with() -> None:
+    node = body("Node", status={"capacity": {"cpu": "2", "esp32.io/gpio": "8"}}, spec={"podCIDR": "10.1.0.0/24"})
+    made, failures, _ = created(node)
+    assert not failures
+    assert made["status"]["allocatable"] == made["status"]["capacity"] == {"cpu": "2", "esp32.io/gpio": "8"}
+    assert made["spec"] == {"podCIDR": "10.1.0.0/24", "podCIDRs": ["10.1.0.0/24"]}
+    assert made["status"]["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 0}}
+
+
+def test_a_node_is_reported_through_its_status() -> None:
+    old = created(body("Node", spec={"unschedulable": True}))[0]
+    report = body("Node", status={"capacity": {"cpu": "-1"}}, spec={"unschedulable": False})
+    report["metadata"]["labels"] = {"written": "via-status"}
+    new, failures = changed(old, report, "status")
+    text = 'status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0'
+    assert text in texts(failures)
+    assert new["spec"]["unschedulable"] is True
+    assert new["metadata"]["labels"] == {"written": "via-status"}
+    kept, failures = changed(old, body("Node", status={"phase": "Running"}))
+    assert not failures
+    assert kept["status"] == old["status"]
+
+
+def test_taints_are_checked() -> None:
+    taints = [
+        {"key": "a", "effect": "Odd"},
+        {"key": "b"},
+        {"key": "c", "effect": "NoExecute"},
+        {"key": "c", "effect": "NoExecute"},
+    ]
+    assert texts(created(body("Node", spec={"taints": taints}))[1]) == [
+        'metadata.taints[0].effect: Unsupported value: "Odd": supported values: "NoSchedule", "PreferNoSchedule", '
+        '"NoExecute"',
+        "metadata.taints[1].effect: Required value",
+        'metadata.taints[3]: Duplicate value: {"key":"c","effect":"NoExecute"}: taints must be unique by key and '
+        "effect pair",
+    ]
+
+
+def test_a_node_keeps_its_provider_and_range() -> None:
+    old = created(body("Node", spec={"providerID": "a", "podCIDR": "10.1.0.0/24"}))[0]
+    found = texts(changed(old, body("Node", spec={"providerID": "b", "podCIDR": "10.2.0.0/24"}))[1])
+    assert found == [
+        'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid',
+        'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
+    ]
+
+
+def test_a_namespace_begins_active() -> None:
+    made, failures, _ = created(body("Namespace", status={"phase": "Terminating"}))
+    assert not failures
+    assert made["metadata"]["labels"] == {"kubernetes.io/metadata.name": "n"}
+    assert made["spec"] == {"finalizers": ["kubernetes"]}
+    assert made["status"] == {"phase": "Active"}
+
+
+def test_a_namespace_ends_in_two_steps() -> None:
+    strategy = NamespaceStrategy()
+    made = created(body("Namespace"))[0]
+    going = {**made, "metadata": {**made["metadata"], "deletionTimestamp": "t", "deletionGracePeriodSeconds": 0}}
+    strategy.mark_deleting(going)
+    assert going["status"] == {"phase": "Terminating"}
+    assert "deletionGracePeriodSeconds" not in going["metadata"]
+    assert made["status"] == {"phase": "Active"}
+    assert not strategy.releasable(going)
+    finalized, failures = changed(made, body("Namespace", spec={"finalizers": []}), "finalize")
+    assert not failures
+    assert finalized["spec"] == {}
+    assert strategy.releasable(finalized)
+
+
+def test_an_ordinary_write_keeps_a_namespace_s_finalizers() -> None:
+    old = created(body("Namespace"))[0]
+    assert changed(old, body("Namespace", spec={"finalizers": []}))[0]["spec"] == {"finalizers": ["kubernetes"]}
+
+
+def test_the_phase_follows_the_deletion() -> None:
+    old = created(body("Namespace"))[0]
+    found = texts(changed(old, body("Namespace", status={"phase": "Terminating"}), "status")[1])
+    assert found == [
+        "status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty"
+    ]
+
+
+def test_leases() -> None:
+    spec = {"leaseDurationSeconds": 0, "leaseTransitions": -1, "preferredHolder": "x"}
+    assert texts(created(body("Lease", "coordination.k8s.io/v1", spec=spec))[1]) == [
+        "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
+        "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0",
+        "spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined",
+    ]
+    good = {"holderIdentity": "", "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z"}
+    assert not created(body("Lease", "coordination.k8s.io/v1", spec=good))[1]
+
+
+def event(**rest: Any) -> list[str]:
+    about = {"kind": "Pod", "name": "p", "namespace": "ns"}
+    return texts(created(body("Event", **{"involvedObject": about, "reason": "R", "message": "m", **rest}))[1])
+
+
+def test_events_are_where_their_object_is() -> None:
+    assert event() == []
+    mismatch = 'involvedObject.namespace: Invalid value: "{}": does not match event.namespace'
+    assert event(involvedObject={"kind": "Node", "name": "n"}) == [mismatch.format("")]
+    assert event(involvedObject={"kind": "Pod", "name": "p", "namespace": "x"}) == [mismatch.format("x")]
+
+
+@pytest.mark.parametrize("missing", ["reportingInstance", "action", "reason"])
+def test_events_with_a_time_say_who_reports(missing: str) -> None:
+    full = {
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "reportingComponent": "example.com/ctl",
+        "reportingInstance": "ctl-1",
+        "action": "Binding",
+    }
+    assert event(**full) == []
+    assert event(**{**full, missing: ""}) == [f"{missing}: Required value"]
+    assert event(**{**full, missing: "x" * 129}) == [f'{missing}: Invalid value: "": can have at most 128 characters']
