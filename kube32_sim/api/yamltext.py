@@ -178,7 +178,7 @@ def _binary(text: str) -> str:
     import base64
 
     try:
-        return base64.b64decode(text, validate=False).decode("utf-8", "replace")
+        return base64.b64decode("".join(text.split()), validate=True).decode("utf-8", "replace")
     except ValueError:
         raise YamlError("yaml: !!binary value contains invalid base64 data") from None
 
