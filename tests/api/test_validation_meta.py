@@ -10,7 +10,6 @@ from strategy_objects import TABLE
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.validation import names
 from kube32_sim.api.validation.meta import (
-    retain_system_metadata,
     validate_metadata,
     validate_metadata_update,
     validate_template_metadata,
@@ -189,13 +188,6 @@ def test_identity_does_not_change() -> None:
     assert not changed({}, labels={"a": "b"})
     assert changed({}, uid="w") == ['metadata.uid: Invalid value: "w": field is immutable']
     assert changed({}, deletionTimestamp="t") == ['metadata.deletionTimestamp: Invalid value: "t": field is immutable']
-
-
-def test_the_server_keeps_its_own_fields() -> None:
-    old = {"uid": "u", "creationTimestamp": "t", "deletionTimestamp": "d", "deletionGracePeriodSeconds": 3}
-    new = {"name": "a", "creationTimestamp": "2001-01-01T00:00:00Z", "selfLink": "/x"}
-    retain_system_metadata(new, old)
-    assert new == {"name": "a", **old}
 
 
 def test_no_finalizer_is_added_to_what_is_going() -> None:

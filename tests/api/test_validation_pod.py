@@ -25,6 +25,7 @@ def refused(container: JsonObject | None = None, **spec: Any) -> list[str]:
 
 
 AT = "spec.containers[0]"
+GRPC = {"grpc": {"port": 1}}
 RANGE = "must be between 1 and 65535, inclusive"
 
 CONTAINER_CASES: list[tuple[JsonObject, list[str]]] = [
@@ -200,7 +201,7 @@ def test_specs(spec: JsonObject, expected: list[str]) -> None:
     "spec",
     [
         {"volumes": [{"name": "a"}, {"name": "b", "hostPath": {"path": "/x"}}]},
-        {"initContainers": [{"name": "s", "image": "i", "restartPolicy": "Always", "startupProbe": {"grpc": {"port": 1}}}]},
+        {"initContainers": [{"name": "s", "image": "i", "restartPolicy": "Always", "startupProbe": GRPC}]},
         {"tolerations": [{"operator": "Exists"}], "nodeSelector": {"a": "b"}, "hostAliases": [{"ip": "::1"}]},
         {"dnsPolicy": "None", "dnsConfig": {"nameservers": ["1.1.1.1"], "searches": ["a_b.c.", "."]}},
         {"securityContext": {"fsGroup": 1, "sysctls": [{"name": "net.core.somaxconn", "value": "1"}]}},

@@ -20,7 +20,6 @@ _KEY_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _HTTP_HEADER = "[-A-Za-z0-9]+"
-_C_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
 _WILDCARD = rf"\*\.{_SUBDOMAIN}"
 _PERCENT = "[0-9]+%"
 
@@ -31,7 +30,6 @@ _is_key_name = re.compile(_KEY_NAME).fullmatch
 _is_label_value = re.compile(_LABEL_VALUE).fullmatch
 _is_config_key = re.compile(_CONFIG_KEY).fullmatch
 _is_http_header = re.compile(_HTTP_HEADER).fullmatch
-_is_c_identifier = re.compile(_C_IDENTIFIER).fullmatch
 _is_wildcard = re.compile(_WILDCARD).fullmatch
 _is_percent = re.compile(_PERCENT).fullmatch
 _is_port_name = re.compile("[-a-z0-9]+").fullmatch
@@ -114,14 +112,6 @@ _CONFIG_KEY_TEXT = regex_error(
 )
 _HTTP_HEADER_TEXT = regex_error(
     "a valid HTTP header must consist of alphanumeric characters or '-'", _HTTP_HEADER, "X-Header-Name"
-)
-_C_IDENTIFIER_TEXT = regex_error(
-    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric "
-    "characters or '_'",
-    _C_IDENTIFIER,
-    "my_name",
-    "MY_NAME",
-    "MyName",
 )
 _WILDCARD_TEXT = regex_error(
     "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
@@ -248,10 +238,6 @@ def environment_name(value: str) -> list[str]:
 
 def http_header_name(value: str) -> list[str]:
     return NONE if _is_http_header(value) else [_HTTP_HEADER_TEXT]
-
-
-def c_identifier(value: str) -> list[str]:
-    return NONE if _is_c_identifier(value) else [_C_IDENTIFIER_TEXT]
 
 
 def ip_address(value: str) -> list[str]:
