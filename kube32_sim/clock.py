@@ -13,6 +13,7 @@ import asyncio
 import heapq
 import itertools
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from typing import Any
@@ -94,7 +95,7 @@ class Signal:
         self._set = False
 
 
-class Clock:
+class Clock(ABC):
     """What all clocks have.  Times are seconds since 1970 (float), durations seconds."""
 
     mode: str
@@ -102,8 +103,9 @@ class Clock:
     def __init__(self) -> None:
         self.gauge = Gauge()
 
+    @abstractmethod
     def now(self) -> float:
-        raise NotImplementedError
+        """Seconds since 1970."""
 
     def timestamp(self) -> str:
         return rfc3339(self.now())
@@ -111,12 +113,13 @@ class Clock:
     def timestamp_micro(self) -> str:
         return rfc3339_micro(self.now())
 
+    @abstractmethod
     async def sleep(self, seconds: float) -> None:
-        raise NotImplementedError
+        """Wait; only in tasks that `spawn` started."""
 
+    @abstractmethod
     def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back at a time (at once in the next turn when past); answers how to cancel."""
-        raise NotImplementedError
 
     def signal(self) -> Signal:
         return Signal(self.gauge)

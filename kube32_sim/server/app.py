@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from typing import Any
 
@@ -15,6 +16,8 @@ from aiohttp import web
 from kube32_sim.server.handler import MAX_BODY, Handler
 
 SHUTDOWN_SECONDS = 2.0
+# What is no HTTP at all is answered with a 400; a traceback for each is no help.
+logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
 
 
 def bounded_request(
