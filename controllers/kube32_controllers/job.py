@@ -1,24 +1,22 @@
 """Jobs: pods are started until enough of them have succeeded, or too many have failed.  Pure.
 
 Conditions come in two steps, as Kubernetes has it: FailureTarget or SuccessCriteriaMet as soon as the end is decided,
-Failed or Complete when all pods have ended and are counted.  `job_pods.py` knows the pods; `workload_controller.py`
-runs this.
+Failed or Complete when all pods have ended and are counted.  `job_pods.py` knows the pods, `job_verdict.py` how far
+things have come; `workload_controller.py` runs this.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from kube32_controllers.job_pods import (
     COMPONENT,
     JobPods,
-    format_indexes,
     index_of,
     indexed,
     job_pod,
-    parse_indexes,
     release,
     removal_order,
     sort_out,
@@ -27,6 +25,8 @@ from kube32_controllers.job_pods import (
     waits_for_failure,
     withdrawn,
 )
+from kube32_controllers.job_policies import FAILURES, index_failures, per_index
+from kube32_controllers.job_verdict import Tally, Verdict, count, deadline, true_condition, verdict
 from kube32_controllers.pod_control import controlled, create_pod, merge_patch, reference, told_delete
 from kube32_sim.api.pod_state import ready
 from kube32_sim.client import JOBS
@@ -38,21 +38,6 @@ Outcome = tuple[str, str]
 """(reason, message) of a condition."""
 
 OURS = "kubernetes.io/job-controller"
-REACHED = ("CompletionsReached", "Reached expected number of succeeded pods")
-BACKOFF = ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
-DEADLINE = ("DeadlineExceeded", "Job was active longer than specified deadline")
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """A Job's ended pods.  noted_*: uids of those, among them, that the counters of the status do not include yet."""
-
-    succeeded: int
-    failed: int
-    noted_succeeded: tuple[str, ...] = ()
-    noted_failed: tuple[str, ...] = ()
-    completed: frozenset[int] = frozenset()
-    """Indexes done, in an Indexed Job."""
 
 
 def plan_job(job: JsonObject, pods: Iterable[JsonObject], now: float) -> Plan:
@@ -63,14 +48,17 @@ def plan_job(job: JsonObject, pods: Iterable[JsonObject], now: float) -> Plan:
     if end_of(job) is not None:
         return _after_the_end(job, mine, now)
     seen = sort_out(job, mine)
-    tally = count(job, seen)
+    tally = count(job, seen, mine)
     about = reference("batch/v1", "Job", job)
-    verdict = _verdict(job, seen, tally, now)
-    status, events = _new_status(job, about, seen, tally, verdict, now)
+    decided = verdict(job, seen, tally, mine, now)
+    status, events = _new_status(job, about, seen, tally, decided, now)
     actions = _count_and_report(job, about, seen, tally, status)
     if "deletionTimestamp" not in job["metadata"]:
-        actions += _pod_actions(job, about, seen, tally, verdict)
-    due = _deadline(job, status) if verdict is None else None
+        if decided is not None:
+            actions += [action for pod in seen.active for action in told_delete(pod, about, COMPONENT)]
+        else:
+            actions += _pod_actions(job, about, seen, tally, mine)
+    due = deadline(job, status) if decided is None else None
     return Plan((*actions, *events), due if due is not None and due > now else None)
 
 
@@ -81,7 +69,7 @@ def _count_and_report(
     old = job.get("status", {})
     actions: list[Action] = []
     if seen.ended:
-        noted = {**old, **_notes(tally)}
+        noted = {**old, **tally.notes()}
         actions += [*_status_patch(about, old, noted), *(release(pod) for pod in seen.ended)]
         old = noted
     return [*actions, *_status_patch(about, old, status)]
@@ -95,15 +83,10 @@ def _status_patch(about: JsonObject, old: JsonObject, new: JsonObject) -> list[P
 # the end
 
 
-def _condition(status: JsonObject, kind: str) -> JsonObject | None:
-    conditions = status.get("conditions", [])
-    return next((one for one in conditions if one["type"] == kind and one["status"] == "True"), None)
-
-
 def end_of(job: JsonObject) -> JsonObject | None:
     """Condition Complete or Failed, once it is True."""
     status = job.get("status", {})
-    return _condition(status, "Complete") or _condition(status, "Failed")
+    return true_condition(status, "Complete") or true_condition(status, "Failed")
 
 
 def _after_the_end(job: JsonObject, pods: Sequence[JsonObject], now: float) -> Plan:
@@ -121,95 +104,28 @@ def _after_the_end(job: JsonObject, pods: Sequence[JsonObject], now: float) -> P
     return Plan((*actions, deletion))
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """How the Job ends, where that is decided: kind is FailureTarget or SuccessCriteriaMet."""
-
-    kind: str
-    reason: str
-    message: str
-
-
-def _verdict(job: JsonObject, seen: JobPods, tally: Tally, now: float) -> Verdict | None:
-    status = job.get("status", {})
-    for kind in ("FailureTarget", "SuccessCriteriaMet"):
-        decided = _condition(status, kind)
-        if decided is not None:
-            return Verdict(kind, decided.get("reason", ""), decided.get("message", ""))
-    if tally.failed > job["spec"].get("backoffLimit", 6):
-        return Verdict("FailureTarget", *BACKOFF)
-    due = _deadline(job, status)
-    if due is not None and due <= now:
-        return Verdict("FailureTarget", *DEADLINE)
-    if _enough(job, seen, tally):
-        return Verdict("SuccessCriteriaMet", *REACHED)
-    return None
-
-
-def _deadline(job: JsonObject, status: JsonObject) -> float | None:
-    seconds = job["spec"].get("activeDeadlineSeconds")
-    if seconds is None or job["spec"].get("suspend") or not status.get("startTime"):
-        return None
-    return parse_time(status["startTime"]) + float(seconds)
-
-
-def _enough(job: JsonObject, seen: JobPods, tally: Tally) -> bool:
-    completions = job["spec"].get("completions")
-    if seen.active:
-        return False
-    return tally.succeeded > 0 if completions is None else tally.succeeded >= completions
-
-
-# counting
-
-
-def count(job: JsonObject, seen: JobPods) -> Tally:
-    """Add up what has ended: counted already, noted in the status, or new."""
-    status = job.get("status", {})
-    noted = status.get("uncountedTerminatedPods", {})
-    failures = _merged(noted.get("failed", []), seen.failed)
-    failed = status.get("failed", 0) + len(failures)
-    if indexed(job):
-        completions = job["spec"]["completions"]
-        indexes = parse_indexes(status.get("completedIndexes", "")) | {index_of(pod) for pod in seen.succeeded}
-        completed = frozenset(index for index in indexes if index is not None and index < completions)
-        return Tally(len(completed), failed, (), failures, completed)
-    successes = _merged(noted.get("succeeded", []), seen.succeeded)
-    return Tally(status.get("succeeded", 0) + len(successes), failed, successes, failures)
-
-
-def _merged(noted: Sequence[str], pods: Iterable[JsonObject]) -> tuple[str, ...]:
-    """uids noted before, and those of pods that have newly ended."""
-    return tuple(dict.fromkeys([*noted, *(pod["metadata"]["uid"] for pod in pods)]))
-
-
-def _notes(tally: Tally) -> JsonObject:
-    """What the status says of pods that have ended before they are let go."""
-    held = {"succeeded": list(tally.noted_succeeded), "failed": list(tally.noted_failed)}
-    notes: JsonObject = {"uncountedTerminatedPods": {key: uids for key, uids in held.items() if uids}}
-    if tally.completed:
-        notes["completedIndexes"] = format_indexes(tally.completed)
-    return notes
-
-
 # pods that come and go
 
 
 def _pod_actions(
-    job: JsonObject, about: JsonObject, seen: JobPods, tally: Tally, verdict: Verdict | None
+    job: JsonObject, about: JsonObject, seen: JobPods, tally: Tally, pods: Sequence[JsonObject]
 ) -> list[Action]:
-    if verdict is not None:
-        return [action for pod in seen.active for action in told_delete(pod, about, COMPONENT)]
+    """Bring the number of active pods to what it should be."""
     if job["spec"].get("suspend"):
         return list(withdrawn(seen.active, about))
-    surplus = surplus_indexes(job, seen.active, set(tally.completed)) if indexed(job) else []
+    done = tally.completed | tally.failed_indexes
+    surplus = surplus_indexes(job, seen.active, done) if indexed(job) else []
     doubled = {id(pod) for pod in surplus}
     running = [pod for pod in seen.active if id(pod) not in doubled]
     wanted = _wanted(job, running, tally)
     if len(running) > wanted:
         surplus += removal_order(running)[: len(running) - wanted]
     taken = running + (seen.terminating if waits_for_failure(job) else [])
-    births = [job_pod(job, about, index) for index in _births(job, taken, wanted, tally)]
+    failures = index_failures(pods, job) if per_index(job) else {}
+    births = [
+        job_pod(job, about, index, {FAILURES: str(failures.get(index, 0))} if per_index(job) else {})
+        for index in _births(job, taken, wanted, done)
+    ]
     creates = [create_pod(pod, about, COMPONENT, tell=True) for pod in births]
     return [*withdrawn(surplus, about), *creates]
 
@@ -219,45 +135,42 @@ def _wanted(job: JsonObject, running: Sequence[JsonObject], tally: Tally) -> int
     parallelism: int = job["spec"].get("parallelism", 1)
     completions: int | None = job["spec"].get("completions")
     if completions is not None:
-        return min(parallelism, max(0, completions - tally.succeeded))
+        return min(parallelism, max(0, completions - tally.succeeded - len(tally.failed_indexes)))
     return min(parallelism, len(running)) if tally.succeeded else parallelism
 
 
-def _births(job: JsonObject, taken: Sequence[JsonObject], wanted: int, tally: Tally) -> list[int | None]:
-    """The completion indexes of the pods to start (None each, where the Job is not Indexed)."""
+def _births(job: JsonObject, taken: Sequence[JsonObject], wanted: int, done: frozenset[int]) -> list[int]:
+    """The completion indexes of the pods to start (-1 each, where the Job is not Indexed)."""
     missing = max(0, wanted - len(taken))
     if not indexed(job):
-        return [None] * missing
+        return [-1] * missing
     held = {index_of(pod) for pod in taken}
-    free = (index for index in range(job["spec"]["completions"]) if index not in tally.completed and index not in held)
-    return [index for index, _ in zip(free, range(missing), strict=False)]
+    free = (index for index in range(job["spec"]["completions"]) if index not in done and index not in held)
+    return list(islice(free, missing))
 
 
 # status
 
 
 def _new_status(
-    job: JsonObject, about: JsonObject, seen: JobPods, tally: Tally, verdict: Verdict | None, now: float
+    job: JsonObject, about: JsonObject, seen: JobPods, tally: Tally, decided: Verdict | None, now: float
 ) -> tuple[JsonObject, list[Emit]]:
     """The whole status, and events of what has newly been decided."""
     old = job.get("status", {})
-    ending = verdict is not None and not seen.active and not seen.terminating
     status: JsonObject = {
         "ready": sum(ready(pod) for pod in seen.active),
         "terminating": len(seen.terminating),
         "uncountedTerminatedPods": {},
     }
     counts = {"active": len(seen.active), "succeeded": tally.succeeded, "failed": tally.failed}
-    status |= {name: number for name, number in counts.items() if number}
-    if tally.completed:
-        status["completedIndexes"] = format_indexes(tally.completed)
+    status |= {name: number for name, number in counts.items() if number} | tally.indexes()
     conditions, events = _suspension(job, about, list(old.get("conditions", [])), now)
-    if verdict is not None:
-        conditions = _add(conditions, verdict.kind, "True", (verdict.reason, verdict.message), now)
-    if verdict is not None and ending:
-        final = "Failed" if verdict.kind == "FailureTarget" else "Complete"
-        conditions = _add(conditions, final, "True", (verdict.reason, verdict.message), now)
-        events.append(_ending_event(about, verdict))
+    if decided is not None:
+        conditions = _add(conditions, decided.kind, "True", decided.reason, decided.message, now)
+    if decided is not None and not seen.active and not seen.terminating:
+        final = "Failed" if decided.kind == "FailureTarget" else "Complete"
+        conditions = _add(conditions, final, "True", decided.reason, decided.message, now)
+        events.append(_ending_event(about, decided))
         if final == "Complete":
             status["completionTime"] = rfc3339(now)
     if conditions:
@@ -267,7 +180,9 @@ def _new_status(
     return status, events
 
 
-def _add(conditions: list[JsonObject], kind: str, value: str, why: Outcome, now: float) -> list[JsonObject]:
+def _add(
+    conditions: list[JsonObject], kind: str, value: str, reason: str, message: str, now: float
+) -> list[JsonObject]:
     """Set a condition; one that has the same status already stays as it is."""
     current = next((one for one in conditions if one["type"] == kind), None)
     if current is not None and current["status"] == value:
@@ -278,8 +193,8 @@ def _add(conditions: list[JsonObject], kind: str, value: str, why: Outcome, now:
         "status": value,
         "lastProbeTime": moment,
         "lastTransitionTime": moment,
-        "reason": why[0],
-        "message": why[1],
+        "reason": reason,
+        "message": message,
     }
     return [added if one["type"] == kind else one for one in conditions] + ([added] if current is None else [])
 
@@ -291,12 +206,11 @@ def _suspension(
     if bool(job["spec"].get("suspend")) == suspended:
         return conditions, []
     value, word = ("False", "resumed") if suspended else ("True", "suspended")
-    why = (f"Job{word.capitalize()}", f"Job {word}")
-    event = Emit(about, "Normal", word.capitalize(), why[1], COMPONENT)
-    return _add(conditions, "Suspended", value, why, now), [event]
+    event = Emit(about, "Normal", word.capitalize(), f"Job {word}", COMPONENT)
+    return _add(conditions, "Suspended", value, f"Job{word.capitalize()}", f"Job {word}", now), [event]
 
 
-def _ending_event(about: JsonObject, verdict: Verdict) -> Emit:
-    if verdict.kind == "FailureTarget":
-        return Emit(about, "Warning", verdict.reason, verdict.message, COMPONENT)
+def _ending_event(about: JsonObject, decided: Verdict) -> Emit:
+    if decided.kind == "FailureTarget":
+        return Emit(about, "Warning", decided.reason, decided.message, COMPONENT)
     return Emit(about, "Normal", "Completed", "Job completed", COMPONENT)

@@ -7,6 +7,7 @@ ended and was deleted is counted all the same, once.  `job.py` decides about the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -149,13 +150,13 @@ def format_indexes(indexes: Iterable[int]) -> str:
     return ",".join(texts)
 
 
-def surplus_indexes(job: JsonObject, pods: Sequence[JsonObject], completed: set[int]) -> list[JsonObject]:
-    """Active pods of an index that is complete, out of range, or taken by an older pod already."""
+def surplus_indexes(job: JsonObject, pods: Sequence[JsonObject], done: AbstractSet[int]) -> list[JsonObject]:
+    """Active pods of an index that is done, out of range, or taken by an older pod already."""
     seen: set[int] = set()
     surplus = []
     for pod in reversed(newest_first(pods)):
         index = index_of(pod)
-        if index is None or index in seen or index in completed or index >= job["spec"]["completions"]:
+        if index is None or index in seen or index in done or index >= job["spec"]["completions"]:
             surplus.append(pod)
         else:
             seen.add(index)
@@ -165,13 +166,15 @@ def surplus_indexes(job: JsonObject, pods: Sequence[JsonObject], completed: set[
 # making pods
 
 
-def job_pod(job: JsonObject, about: JsonObject, index: int | None) -> JsonObject:
-    """A new pod; index: its completion index in an Indexed Job."""
+def job_pod(job: JsonObject, about: JsonObject, index: int, annotations: dict[str, str]) -> JsonObject:
+    """A new pod; index: its completion index, -1 where the Job is not Indexed."""
     name = job["metadata"]["name"]
-    prefix = f"{name}-" if index is None else f"{name}-{index}-"
+    prefix = f"{name}-" if index < 0 else f"{name}-{index}-"
     pod = pod_from_template(job["spec"]["template"], about, prefix)
     pod["metadata"].setdefault("finalizers", []).append(TRACKING)
-    if index is not None:
+    if annotations:
+        pod["metadata"].setdefault("annotations", {}).update(annotations)
+    if index >= 0:
         _mark(pod, name, str(index))
     return pod
 
