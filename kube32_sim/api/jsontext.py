@@ -61,10 +61,19 @@ def merged(pairs: list[tuple[str, Any]]) -> JsonObject:
     for name, value in pairs:
         earlier = made.get(name)
         if isinstance(value, dict) and isinstance(earlier, dict):
-            earlier.update(merged([*earlier.items(), *value.items()]))
+            _merge_into(earlier, value)
         else:
             made[name] = value
     return made
+
+
+def _merge_into(earlier: JsonObject, value: JsonObject) -> None:
+    for name, item in value.items():
+        known = earlier.get(name)
+        if isinstance(item, dict) and isinstance(known, dict):
+            _merge_into(known, item)
+        else:
+            earlier[name] = item
 
 
 def may_repeat(data: bytes, encoded: bytes) -> bool:

@@ -88,12 +88,12 @@ class Patcher:
 
     def _decoded(self, patched: JsonObject, shown: _Shown) -> tuple[JsonObject, list[str]]:
         row = self._row
-        if not row.schema:
-            return decode_custom(patched, shown.kind_of(row), row)
-        self._check_type(shown)
         try:
+            jsontext.check_depth(patched)
+            if not row.schema:
+                return decode_custom(patched, shown.kind_of(row), row)
+            self._check_type(shown)
             obj, unknown = decode_value(patched, row.schema, converting=self.kind == "strategic")
-            jsontext.check_depth(obj)
         except (DecodeError, jsontext.JsonError) as error:
             raise shown.refused(str(error)) from None
         return obj, unknown

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from kube32_sim.api import jsontext
 
+#: As many as upstream reports.
+MOST_FAULTS = 100
 IGNORE, WARN, STRICT = "Ignore", "Warn", "Strict"
 
 
@@ -30,4 +32,4 @@ def faults(data: bytes, unknown: Sequence[str]) -> list[str]:
         # What is inside an unknown field is never looked at.
         if path not in unknown and not path.startswith(dropped):
             found.append((at, repeated_field(path)))
-    return [text for _, text in sorted(found)]
+    return [text for _, text in sorted(found)[:MOST_FAULTS]]

@@ -141,3 +141,13 @@ def test_server_side_apply_is_refused_by_name() -> None:
 def test_values_as_go_prints_them() -> None:
     value = {"b": [1, "x", None, True], "a": {"f": 1.5, "g": 1e21, "h": 2.0, "i": 1e-7}}
     assert go_text(value) == "map[a:map[f:1.5 g:1e+21 h:2 i:1e-07] b:[1 x <nil> true]]"
+
+
+def test_a_result_nested_too_deeply_is_refused() -> None:
+    deep: Any = 1
+    for _ in range(200):
+        deep = {"a": deep}
+    add = {"op": "add", "path": "/spec/deep", "value": deep}
+    further = {"op": "add", "path": "/spec/deep" + "/a" * 199, "value": deep}
+    for row in (WIDGET, DEPLOYMENT):
+        assert "exceeded max depth" in refused("json", [add, further], 422, row=row).message
