@@ -119,7 +119,9 @@ def _by_node(
 
 def _place(node: JsonObject, pods: Sequence[JsonObject], current: str) -> NodePods:
     staying = [pod for pod in pods if not terminating(pod)]
-    running = sorted((pod for pod in staying if not finished(pod)), key=lambda pod: _keeping(pod, current))
+    running = [pod for pod in staying if not finished(pod)]
+    if len(running) > 1:
+        running.sort(key=lambda pod: _keeping(pod, current))
     return NodePods(
         node["metadata"]["name"],
         hostname_of(node),
