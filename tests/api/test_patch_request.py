@@ -134,8 +134,9 @@ def test_custom_resources() -> None:
     assert "application/merge-patch+json" in refused("strategic-merge", {}, 415, row=WIDGET).message
 
 
-def test_server_side_apply_is_refused_by_name() -> None:
-    assert "server-side apply" in refused("apply", b"{}", 501).message
+def test_server_side_apply_is_told_apart() -> None:
+    # whether it is served is the server's business
+    assert patcher(b"{}", "application/apply-patch+yaml", DEPLOYMENT).kind == "apply"
 
 
 def test_values_as_go_prints_them() -> None:
