@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from kube32_sim.api.errors import ApiError
@@ -79,12 +80,8 @@ class NodeKeeper:
         if self.node is None or self.fault:
             return
         if self._lease is not None:
-            try:
+            with suppress(ApiError):  # it was removed or changed by somebody: below
                 await self._put(self._lease)
-            except ApiError as error:
-                if error.code not in (404, 409):
-                    raise
-            else:
                 return
         try:
             lease = lease_object(self.node, self._clock.now())
@@ -92,7 +89,8 @@ class NodeKeeper:
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
-            await self._put(await self._client.get(LEASES, LEASE_NAMESPACE, self.name))
+            there = await self._client.get(LEASES, LEASE_NAMESPACE, self.name)
+            await self._put({**there, "metadata": {**there["metadata"], **_owners(lease)}})
 
     async def _put(self, lease: JsonObject) -> None:
         self._lease = None
@@ -109,7 +107,7 @@ class NodeKeeper:
         else:
             status = heartbeat(free, self.node, now)
         try:
-            self.node = await self._client.patch(
+            node = await self._client.patch(
                 NODES, "", self.name, {"status": status}, subresource="status", kind="strategic"
             )
         except ApiError as error:
@@ -119,6 +117,7 @@ class NodeKeeper:
             self.node = None
         else:
             self.reported = free
+            self._see(node)
 
     async def follow(self, register: Callable[[], Any]) -> None:
         """Follow the Node for ever.  A server that does not know it was started anew: `register` again."""
@@ -139,7 +138,10 @@ class NodeKeeper:
             self._see(event.object)
 
     def _see(self, node: JsonObject) -> None:
-        fault, known = self.fault, self.node is not None and self.node["metadata"]["uid"] == node["metadata"]["uid"]
+        known = self.node is not None and self.node["metadata"]["uid"] == node["metadata"]["uid"]
+        if known and _revision(node) < _revision(self.node):
+            return  # an answer that the watch has overtaken
+        fault = self.fault
         self.node = node
         if not known:
             self._lease = None
@@ -148,6 +150,15 @@ class NodeKeeper:
             self._changed()
 
 
+def _revision(node: JsonObject | None) -> int:
+    return int(node["metadata"]["resourceVersion"]) if node is not None else 0
+
+
 def is_ready(node: JsonObject) -> bool:
     conditions = (node.get("status") or {}).get("conditions") or ()
     return any(condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions)
+
+
+def _owners(lease: JsonObject) -> JsonObject:
+    """The owner may have been an earlier Node of the same name."""
+    return {"ownerReferences": lease["metadata"]["ownerReferences"]}

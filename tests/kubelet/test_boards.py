@@ -62,12 +62,15 @@ def c3() -> Profile:
 
 def test_a_node_tells_what_it_is() -> None:
     node = node_object("bench-1", c3(), c3().allocatable(), 0.0)
-    assert node["metadata"]["labels"].items() >= {
-        "kubernetes.io/hostname": "bench-1",
-        "kubernetes.io/arch": "riscv32",
-        "esp32.io/board": "esp32-c3",
-        "hardware.kube32.io/wifi": "true",
-    }.items()
+    assert (
+        node["metadata"]["labels"].items()
+        >= {
+            "kubernetes.io/hostname": "bench-1",
+            "kubernetes.io/arch": "riscv32",
+            "esp32.io/board": "esp32-c3",
+            "hardware.kube32.io/wifi": "true",
+        }.items()
+    )
     assert node["status"]["allocatable"]["memory"] == "224Ki"
     assert node["status"]["capacity"]["memory"] == "320Ki"
     assert {c["type"]: c["status"] for c in node["status"]["conditions"]} == {
@@ -90,9 +93,7 @@ def test_transition_times_move_only_when_a_status_flips() -> None:
 
 def test_a_lease_goes_with_its_node() -> None:
     lease = lease_object({"metadata": {"name": "bench-1", "uid": "u"}}, 1.5)
-    assert lease["metadata"]["ownerReferences"] == [
-        {"apiVersion": "v1", "kind": "Node", "name": "bench-1", "uid": "u"}
-    ]
+    assert lease["metadata"]["ownerReferences"] == [{"apiVersion": "v1", "kind": "Node", "name": "bench-1", "uid": "u"}]
     assert lease["spec"] == {
         "holderIdentity": "bench-1",
         "leaseDurationSeconds": 15,

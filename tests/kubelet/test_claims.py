@@ -26,7 +26,9 @@ def taken(**wants: str) -> dict[str, int]:
 
 
 def test_containers_add_up_and_the_largest_init_container_counts() -> None:
-    both = pod({"memory": "20Ki", "esp32.io/gpio": "1"}, {"memory": "10Ki"}, init=({"memory": "25Ki"}, {"memory": "40Ki"}))
+    both = pod(
+        {"memory": "20Ki", "esp32.io/gpio": "1"}, {"memory": "10Ki"}, init=({"memory": "25Ki"}, {"memory": "40Ki"})
+    )
     assert pod_requests(both) == {"memory": 40 * KIB, "esp32.io/gpio": 1}
 
 
@@ -37,7 +39,13 @@ def test_a_limit_counts_where_there_is_no_request() -> None:
 
 @pytest.mark.parametrize(
     ("wants", "memory"),
-    [({}, 16 * KIB), ({"memory": "0"}, 0), ({"memory": "1"}, KIB), ({"memory": "1025"}, 2 * KIB), ({"memory": "7Zi"}, 0)],
+    [
+        ({}, 16 * KIB),
+        ({"memory": "0"}, 0),
+        ({"memory": "1"}, KIB),
+        ({"memory": "1025"}, 2 * KIB),
+        ({"memory": "7Zi"}, 0),
+    ],
 )
 def test_memory_is_counted_in_kib_and_16_where_nothing_is_said(wants: dict[str, str], memory: int) -> None:
     assert pod_requests(pod(wants))["memory"] == memory
@@ -114,7 +122,10 @@ def test_what_other_pods_hold_is_refused() -> None:
         "Pod was rejected: Node didn't have enough resource: memory, requested: 91136, used: 204800, capacity: 294912",
     )
     refused = [admit(pod({name: "1"}), S3, others) for name in ("esp32.io/gpio-4", "esp32.io/i2c-bus-0")]
-    assert [rejection.reason for rejection in refused if rejection] == ["OutOfesp32.io/gpio-4", "OutOfesp32.io/i2c-bus-0"]
+    assert [rejection.reason for rejection in refused if rejection] == [
+        "OutOfesp32.io/gpio-4",
+        "OutOfesp32.io/i2c-bus-0",
+    ]
     assert admit(pod({"esp32.io/gpio-5": "1", "esp32.io/i2c-bus-1": "1"}), S3, others) is None
 
 
