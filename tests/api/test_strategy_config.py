@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from strategy_objects import changed, created, texts
+from strategy_objects import NOW, changed, created, texts
 
 JsonObject = dict[str, Any]
 
@@ -228,3 +228,28 @@ def test_webhooks_get_their_defaults() -> None:
     assert done["clientConfig"]["service"]["port"] == 443
     twice = of(group, "ValidatingWebhookConfiguration", webhooks=[webhook, webhook])
     assert refusals(twice) == ['webhooks[1].name: Duplicate value: "a.example.com"']
+
+
+def test_approval_is_not_the_status_s() -> None:
+    group, pem = "certificates.k8s.io/v1", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0="
+    spec = {"request": pem, "signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"]}
+    approved = {"type": "Approved", "status": "True", "reason": "Asked"}
+    body = of(group, "CertificateSigningRequest", spec=spec, status={"conditions": [approved]})
+    old, failures, _ = created(body)
+    assert (failures, old["status"]) == ([], {})
+    assert (old["spec"]["username"], "conditions" in changed(old, body, "status")[0]["status"]) == (
+        "system:admin",
+        False,
+    )
+    done, failures = changed(old, body, "approval")
+    assert failures == []
+    times = {"lastTransitionTime": NOW, "lastUpdateTime": NOW}
+    assert done["status"]["conditions"] == [approved | times]
+    both = body | {"status": {"conditions": [approved, approved | {"type": "Denied"}]}}
+    assert [error.field for error in changed(old, both, "approval")[1]] == ["status.conditions"]
+
+
+def test_lists_that_clients_insist_on_are_there() -> None:
+    assert created(of("v1", "LimitRange"))[0]["spec"] == {"limits": []}
+    assert created(of("storage.k8s.io/v1", "CSINode"))[0]["spec"] == {"drivers": []}
+    assert created(of("discovery.k8s.io/v1", "EndpointSlice", addressType="IPv4"))[0]["endpoints"] == []

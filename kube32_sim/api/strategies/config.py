@@ -50,7 +50,7 @@ class Secret(Strategy):
 
 class LimitRange(CreatedByPut):
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
-        for limit in spec.get("limits") or ():
+        for limit in spec.setdefault("limits", []):
             if limit.get("type") == "Container":
                 _default_limit(limit)
 
@@ -208,7 +208,7 @@ class AdmissionPolicyBinding(SpecStrategy):
 
 
 class CertificateSigningRequest(SpecStrategy):
-    """Who asks is written by the server; the spec never changes afterwards."""
+    """Who asks is written by the server; the spec never changes, and approval is a subresource of its own."""
 
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         if not spec.get("usages"):
@@ -223,14 +223,38 @@ class CertificateSigningRequest(SpecStrategy):
         spec.pop("extra", None)
 
     def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        conditions = (obj.get("status") or {}).get("conditions") or []
         super().prepare_update(obj, old, context)
         obj["spec"] = old["spec"]
+        if context.subresource == "approval":
+            obj["status"] = {**(old.get("status") or {}), "conditions": _timed(conditions, context.now)}
+
+    def prepare_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        """Whether a request is approved is not the status's to say."""
+        super().prepare_status_update(obj, old, context)
+        decided = [each for each in _conditions(old) if each.get("type") in _DECISIONS]
+        others = [each for each in _conditions(obj) if each.get("type") not in _DECISIONS]
+        if decided or others:
+            obj["status"] = {**obj["status"], "conditions": decided + _timed(others, context.now)}
+        else:
+            obj["status"].pop("conditions", None)
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
         return extend.validate_signing_request(obj["spec"])
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return []
+        return extend.validate_decision(_conditions(obj))
+
+
+_DECISIONS = ("Approved", "Denied")
+
+
+def _conditions(obj: JsonObject) -> list[JsonObject]:
+    return (obj.get("status") or {}).get("conditions") or []
+
+
+def _timed(conditions: list[JsonObject], now: str) -> list[JsonObject]:
+    return [{"lastTransitionTime": now, "lastUpdateTime": now, **each} for each in conditions]
 
 
 class ApiService(Unversioned):

@@ -186,6 +186,25 @@ def validate_signing_request(spec: JsonObject) -> list[FieldError]:
     return found + _signer(spec.get("signerName", ""))
 
 
+def validate_decision(conditions: list[JsonObject]) -> list[FieldError]:
+    """A request is approved or denied, not both."""
+    found: list[FieldError] = []
+    kinds = [each.get("type", "") for each in conditions]
+    for index, kind in enumerate(kinds):
+        path = f"status.conditions[{index}]"
+        if not kind:
+            found.append(required(f"{path}.type"))
+        elif kind in kinds[:index]:
+            found.append(duplicate(f"{path}.type", kind))
+        if kind in ("Approved", "Denied") and conditions[index].get("status") != "True":
+            found.append(not_supported(f"{path}.status", conditions[index].get("status", ""), ("True",)))
+    if "Approved" in kinds and "Denied" in kinds:
+        found.append(
+            invalid_value("status.conditions", "Denied", "Approved and Denied conditions are mutually exclusive")
+        )
+    return found
+
+
 def _signer(name: str) -> list[FieldError]:
     path = "spec.signerName"
     if not name:

@@ -163,8 +163,7 @@ def _addresses(addresses: list[str], families: list[str], path: str) -> list[Fie
         return [invalid_value(path, addresses, why)]
     for index, (address, family) in enumerate(zip(addresses, families, strict=False)):
         if family in _FAMILIES and (family == "IPv6") != is_ipv6(address):
-            article = "an" if family in _FAMILIES else "a"
-            why = f"expected {article} {family} value as indicated by `ipFamilies[{index}]`"
+            why = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
             found.append(invalid_value(f"{path}[{index}]", address, why))
     return found
 
