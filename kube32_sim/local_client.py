@@ -119,7 +119,7 @@ class LocalClient:
         finally:
             member.stop()
 
-    def _past(self, row: ResourceType, selection: Selection, since: str) -> list[tuple[str, StoredObject]]:
+    def _past(self, row: ResourceType, selection: Selection, since: str) -> Sequence[tuple[str, StoredObject]]:
         store = self._registry.store
         if since in ("", "0"):
             return [("ADDED", stored) for stored in list_page(store, row, selection).items]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kube32_controllers.deployment_controller import DeploymentController
 from kube32_controllers.garbage_collector import GarbageCollector
 from kube32_controllers.namespace_controller import NamespaceController
 from kube32_controllers.node_lifecycle_controller import NodeLifecycle, Timeouts
+from kube32_controllers.pod_garbage_collector import CHECK_PERIOD, PodGarbageCollector
 from kube32_controllers.scheduler import Scheduler
 from kube32_controllers.serviceaccount_controller import ServiceAccountController
 from kube32_controllers.workload_controller import DaemonSetController, JobController
@@ -15,11 +18,15 @@ from kube32_sim.clock import Clock
 from kube32_sim.computed import ComputedEndpoints
 from kube32_sim.local_client import LocalClient
 from kube32_sim.options import ServeOptions
+from kube32_sim.runtime.actions import Loop
 from kube32_sim.runtime.event_ttl import EventExpiry
-from kube32_sim.runtime.loop import Runner
+from kube32_sim.runtime.loop import Runner, Source
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.runtime.view import StoreView
 from kube32_sim.storage.memory import MemoryStore
+
+EXPIRY_PERIOD = 60.0
+"""Seconds between two looks for events that have been kept long enough."""
 
 
 def make_scheduler(options: ServeOptions, store: MemoryStore) -> Scheduler | None:
@@ -49,33 +56,30 @@ class Loops:
         recorder: Recorder,
         clock: Clock,
     ) -> None:
-        period = options.reconcile_interval
         view = StoreView(store)
-        self._runners = [Runner(EventExpiry(), view, client, recorder, clock, 60.0)]
+        computed = ComputedEndpoints.storages if "endpoints" in options.loops else ()
+        every, at_once = options.reconcile_interval, None
 
-        def add(loop: object, interval: float | None) -> None:
-            self._runners.append(Runner(loop, view, client, recorder, clock, interval))  # type: ignore[arg-type]
+        def runner(loop: Loop, interval: float | None, source: Source = view) -> Runner:
+            return Runner(loop, source, client, recorder, clock, interval)
 
+        def sweeping(loop: NamespaceController | GarbageCollector) -> Runner:
+            return runner(loop, at_once, loop.source)
+
+        makers: dict[str, Callable[[], Runner]] = {
+            "deployment": lambda: runner(DeploymentController(), every),
+            "daemonset": lambda: runner(DaemonSetController(), every),
+            "job": lambda: runner(JobController(), every),
+            "node-lifecycle": lambda: runner(NodeLifecycle(clock.now, timeouts(options)), options.lease_check_interval),
+            "serviceaccount": lambda: runner(ServiceAccountController(), at_once),
+            "pod-garbage-collector": lambda: runner(PodGarbageCollector(), CHECK_PERIOD),
+            "namespace": lambda: sweeping(NamespaceController(store, table, computed)),
+            "garbage-collector": lambda: sweeping(GarbageCollector(store, table, computed)),
+        }
+        self._runners = [runner(EventExpiry(), EXPIRY_PERIOD)]
         if scheduler is not None:
-            add(scheduler, period)
-        on = options.loops
-        if "deployment" in on:
-            add(DeploymentController(), period)
-        if "daemonset" in on:
-            add(DaemonSetController(), period)
-        if "job" in on:
-            add(JobController(), period)
-        if "serviceaccount" in on:
-            add(ServiceAccountController(), None)
-        if "node-lifecycle" in on:
-            add(NodeLifecycle(clock.now, timeouts(options)), options.lease_check_interval)
-        computed = ComputedEndpoints.storages if "endpoints" in on else ()
-        if "namespace" in on:
-            namespaces = NamespaceController(store, table, computed)
-            self._runners.append(Runner(namespaces, namespaces.source, client, recorder, clock, None))
-        if "garbage-collector" in on:
-            garbage = GarbageCollector(store, table, computed)
-            self._runners.append(Runner(garbage, garbage.source, client, recorder, clock, None))
+            self._runners.append(runner(scheduler, every))
+        self._runners += [make() for name, make in makers.items() if name in options.loops]
 
     def start(self) -> None:
         for runner in self._runners:

@@ -62,7 +62,7 @@ class GarbageCollector:
     """See `runtime.loop.SweepingLoop`; its runner is to be given `source` for a view, and no interval."""
 
     name = "garbage-collector"
-    watches = ()
+    watches: tuple[Resource, ...] = ()
 
     def __init__(self, store: Objects, table: ResourceTable, computed: Iterable[tuple[str, str]] = ()) -> None:
         """computed: types whose objects come and go by themselves and cannot be written."""

@@ -117,7 +117,7 @@ class NamespaceController:
     """See `runtime.loop.SweepingLoop`; its runner is to be given `source` for a view, and no interval."""
 
     name = "namespace"
-    watches = ()
+    watches: tuple[Resource, ...] = ()
 
     def __init__(self, store: Store, table: ResourceTable, computed: Iterable[tuple[str, str]] = ()) -> None:
         """computed: types whose objects come and go by themselves and cannot be deleted."""

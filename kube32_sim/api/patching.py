@@ -46,8 +46,6 @@ class Patcher:
 
         Both objects are without apiVersion and kind; the patch sees them all the same.
         """
-        if self.kind == "apply":
-            raise errors.not_implemented("server-side apply is not supported by kube32-sim")
         row = self._row
         patch, repeated = self._patch(field_validation)
         document = {"apiVersion": row.api_version, "kind": row.kind, **current}

@@ -370,14 +370,14 @@ class Registry:
             check_preconditions(row, asked.name, old["metadata"], options)
             admission.validate("delete", old, old, self.context(asked), self._config)
             obj, gone = plan_deletion(row, old, options, now)
-            outcome.update(obj=obj, gone=gone)
+            outcome.update({"obj": obj, "gone": gone, "at once": obj is old})
             if options.dry_run:
                 return None
-            return Remove() if gone and obj is old else obj
+            return Remove() if outcome["at once"] else obj
 
         try:
             done = await self.store.update(row.storage, asked.key, updater)
-            if outcome["gone"] and outcome["obj"] is not done.previous.object() and not options.dry_run:
+            if outcome["gone"] and not outcome["at once"] and not options.dry_run:
                 done = await self.store.delete(row.storage, asked.key, lambda current: None)
         except KeyMissing:
             raise errors.not_found(row.group, row.plural, asked.name) from None

@@ -109,10 +109,13 @@ class View(Protocol):
 class Loop(Protocol):
     """One control loop.  Keys are `namespace/name` of the object reconciled (`name` where cluster-scoped)."""
 
-    name: str
-    """As `--controllers` knows it."""
-    watches: tuple[Resource, ...]
-    """Types whose changes concern the loop."""
+    @property
+    def name(self) -> str:
+        """As `--controllers` knows it."""
+
+    @property
+    def watches(self) -> tuple[Resource, ...]:
+        """Types whose changes concern the loop."""
 
     def keys(self, resource: Resource, obj: JsonObject, view: View) -> Iterable[str]:
         """Keys to look at again when `obj` of a watched type was added, changed or deleted."""

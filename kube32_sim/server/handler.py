@@ -298,8 +298,7 @@ class Handler:
         return self._result(call, replace(result, warnings=[*warnings, *result.warnings]))
 
     async def _patch(self, call: Call) -> web.StreamResponse:
-        patcher = await self._patcher(call, call.row)
-        wanted = options.patch_options(call.query)
+        patcher, wanted = await self._patcher(call, call.row)
         warnings: list[str] = []
 
         def change(current: JsonObject) -> JsonObject:
@@ -311,9 +310,15 @@ class Handler:
         result = await self._registry.patch(call.asked(wanted.dry_run), change)
         return self._result(call, replace(result, warnings=[*warnings, *result.warnings]))
 
-    async def _patcher(self, call: Call, row: ResourceType) -> bodies.Patcher:
+    async def _patcher(self, call: Call, row: ResourceType) -> tuple[bodies.Patcher, options.WriteOptions]:
         data = await read_body(call.request)
-        return bodies.patcher(data, call.request.headers.get("Content-Type", ""), row)
+        patcher = bodies.patcher(data, call.request.headers.get("Content-Type", ""), row)
+        apply = patcher.kind == "apply"
+        wanted = options.patch_options(call.query, apply=apply)
+        if apply:
+            # as servers from before server-side apply answer: clients know what to say then
+            raise errors.unsupported_media_type("server-side apply is not supported by kube32-sim")
+        return patcher, wanted
 
     async def _delete_options(self, call: Call) -> options.DeleteOptions:
         data = await read_body(call.request)
@@ -388,8 +393,7 @@ class Handler:
             body, _ = await self._body(call, wanted.field_validation, expected)
             obj = await subresources.put_scale(self._registry, call.asked(wanted.dry_run), lambda _: body)
         else:
-            patcher = await self._patcher(call, expected)
-            wanted = options.patch_options(call.query)
+            patcher, wanted = await self._patcher(call, expected)
             obj = await subresources.put_scale(
                 self._registry,
                 call.asked(wanted.dry_run),

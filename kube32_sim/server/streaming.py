@@ -15,7 +15,7 @@ import orjson
 from aiohttp import web
 
 from kube32_sim.api import errors
-from kube32_sim.api.decode import decode_value
+from kube32_sim.api.decode import empty
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server.forms import Form, chunk, frame, frames_of
@@ -191,8 +191,7 @@ def empty_parts(schema: str) -> dict[str, object]:
     """What an object of a type shows though nothing is in it: Go encodes an empty Pod with spec and status."""
     if not schema:
         return {}
-    empty, _ = decode_value({}, schema)
-    return {key: value for key, value in empty.items() if key != "metadata"}
+    return {key: value for key, value in empty(schema).items() if key != "metadata"}
 
 
 def expired_event(error: Compacted) -> bytes:

@@ -80,9 +80,12 @@ CONTAINER_CASES: list[tuple[JsonObject, list[str]]] = [
         [f'{AT}.resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1'],
     ),
     (
-        {"resources": {"requests": {"esp32.io/gpio": "2"}}},
+        {"resources": {"requests": {"example.com/gpu": "2"}}},
         [f"{AT}.resources.limits: Required value: Limit must be set for non overcommitable resources"],
     ),
+    # kube32's scheduler reads requests: its own resources need no limit beside them
+    ({"resources": {"requests": {"esp32.io/gpio": "2"}}}, []),
+    ({"resources": {"requests": {"esp32.io/psram": "1Mi"}, "limits": {"esp32.io/psram": "2Mi"}}}, []),
     (
         {"resources": {"limits": {"esp32.io/gpio": "500m"}}},
         [

@@ -40,9 +40,13 @@ def is_extended(name: str) -> bool:
     return not is_native(name) and not name.startswith("requests.") and not qualified_name(f"requests.{name}")
 
 
+_BOARD_DOMAINS = ("esp32.io/", "esp.io/", "hardware.kube32.io/")
+"""kube32's own resources: pods may ask for them in requests alone, as its scheduler reads them."""
+
+
 def overcommits(name: str) -> bool:
-    """Whether a container may be limited to more than it asks for."""
-    return is_native(name) and not is_huge_page(name)
+    """Whether a container may be limited to more than it asks for, or not at all."""
+    return (is_native(name) and not is_huge_page(name)) or name.startswith(_BOARD_DOMAINS)
 
 
 @lru_cache(maxsize=1024)
