@@ -1,0 +1,62 @@
+"""kubectl's commands for nodes: cordon, uncordon, drain, taint."""
+
+import json
+
+import pytest
+
+from tests.support.text import rows, section
+
+
+@pytest.fixture
+def node(kubectl):
+    """The first of the two shared boards; afterwards as it was."""
+    yield "esp32-0"
+    kubectl("uncordon", "esp32-0")
+
+
+def deployment(replicas: int) -> str:
+    pod = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}
+    return json.dumps({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": pod},
+    })  # fmt: skip
+
+
+def test_cordon_keeps_new_pods_away(kubectl, node):
+    assert kubectl("cordon", node) == f"node/{node} cordoned\n"
+    assert rows(kubectl("get", "node", node))[0]["STATUS"] == "Ready,SchedulingDisabled"
+    assert section(kubectl("describe", "node", node), "Unschedulable").strip() == "true"
+    kubectl("create", "-f", "-", stdin=deployment(3))
+    kubectl("rollout", "status", "deployment/web", "--timeout=20s")
+    assert {pod["NODE"] for pod in rows(kubectl("get", "pods", "-o", "wide"))} == {"esp32-1"}
+    assert kubectl("uncordon", node) == f"node/{node} uncordoned\n"
+    assert rows(kubectl("get", "node", node))[0]["STATUS"] == "Ready"
+
+
+def test_drain_moves_the_pods_of_deployments_elsewhere(kubectl, node):
+    kubectl("create", "-f", "-", stdin=deployment(4))
+    kubectl("rollout", "status", "deployment/web", "--timeout=20s")
+    before = {pod["NODE"] for pod in rows(kubectl("get", "pods", "-o", "wide"))}
+    assert before == {"esp32-0", "esp32-1"}
+    answer = kubectl("drain", node, "--pod-selector=app=web", "--timeout=30s")
+    assert answer.endswith(f"node/{node} drained\n")
+    assert "evicting pod" in answer or "evicted" in answer
+    kubectl("rollout", "status", "deployment/web", "--timeout=20s")
+    assert {pod["NODE"] for pod in rows(kubectl("get", "pods", "-o", "wide"))} == {"esp32-1"}
+
+
+def test_drain_refuses_pods_that_nothing_would_replace(kubectl, node):
+    kubectl("run", "alone", "--image=a:1", f"--overrides={json.dumps({'spec': {'nodeName': node}})}")
+    kubectl("wait", "--for=condition=Ready", "pod/alone", "--timeout=20s")
+    assert "cannot delete Pods that declare no controller" in kubectl.fails("drain", node, "--pod-selector=run=alone")
+    kubectl("drain", node, "--pod-selector=run=alone", "--force", "--timeout=30s")
+    assert "NotFound" in kubectl.fails("get", "pod/alone")
+
+
+def test_taint_and_label_a_node(kubectl, node):
+    assert kubectl("taint", "node", node, "test=yes:NoSchedule") == f"node/{node} tainted\n"
+    assert "test=yes:NoSchedule" in section(kubectl("describe", "node", node), "Taints")
+    assert kubectl("taint", "node", node, "test-") == f"node/{node} untainted\n"
+    kubectl("label", "node", node, "room=kitchen")
+    assert kubectl("get", "nodes", "-l", "room=kitchen", "-o", "name") == f"node/{node}\n"
+    kubectl("label", "node", node, "room-")
