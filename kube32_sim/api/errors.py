@@ -57,7 +57,8 @@ def type_invalid(field: str, value: Any, detail: str) -> FieldError:
 def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
     """`supported` is quoted and joined in the order given (upstream sorts it: pass it sorted)."""
     values = ", ".join(json.dumps(item, ensure_ascii=False) for item in supported)
-    return FieldError("FieldValueNotSupported", field, _joined("Unsupported value", value, f"supported values: {values}"))
+    message = _joined("Unsupported value", value, f"supported values: {values}")
+    return FieldError("FieldValueNotSupported", field, message)
 
 
 def duplicate(field: str, value: Any) -> FieldError:
@@ -106,7 +107,8 @@ class ApiError(Exception):
         self.metadata = metadata or {}
 
     def status(self) -> JsonObject:
-        body: JsonObject = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata, "status": "Failure", "message": self.message}
+        body: JsonObject = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata, "status": "Failure"}
+        body["message"] = self.message
         if self.reason:
             body["reason"] = self.reason
         if self.details is not None:

@@ -25,7 +25,7 @@ class GroupKind:
 
 @dataclass(frozen=True, slots=True)
 class Subresource:
-    """`name` as in the path; `kind`/`group`/`version` of the object it takes or answers ("" group and version: the parent's)."""
+    """`name` as in the path; `kind`, `group`, `version` of the object it takes or answers ("": the parent's)."""
 
     name: str
     verbs: tuple[str, ...]
