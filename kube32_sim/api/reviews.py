@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import secrets
 from collections.abc import Callable
 from typing import Any
 
@@ -28,8 +29,8 @@ _AUTHENTICATION = "authentication.k8s.io"
 _SHORTEST = 600
 _LONGEST = 1 << 32
 _HOUR = 3600
-_KEY = b"kube32-sim"
-"""Signs ServiceAccount tokens so that TokenReview knows its own.  No secret: a token opens nothing by itself."""
+_KEY = secrets.token_bytes(32)
+"""Signs ServiceAccount tokens, for as long as the process lives: nobody else can make one that opens anything."""
 
 
 def review(row: ResourceType, obj: JsonObject, user: JsonObject, now: str) -> JsonObject:

@@ -153,24 +153,27 @@ class Registry:
         asked = replace(asked, name=metadata.get("name", "") or asked.name)
         row.strategy.default(obj)
         warnings = list(admission.mutate("create", obj, None, self.context(asked), self._config))
-        for attempt in range(NAME_ATTEMPTS):
-            generated = not metadata.get("name")
-            if generated and metadata.get("generateName"):
-                metadata["name"] = generated_name(metadata["generateName"], self.ids)
-                asked = replace(asked, name=metadata["name"])
-            warnings += self._prepare_new(asked, obj) if attempt == 0 else ()
-            if asked.dry_run:
-                return self._dry_create(asked, obj, warnings)
-            try:
-                change = await self.store.create(row.storage, asked.key, obj)
-            except KeyExists:
-                if not (generated and metadata.get("generateName")) or attempt == NAME_ATTEMPTS - 1:
-                    raise self._exists(asked) from None
-                del metadata["name"]
-                continue
-            self._hooks.created(row, change.stored)
-            return Result(change.stored, created=True, warnings=warnings)
-        raise self._exists(asked)
+        if not metadata.get("name") and metadata.get("generateName"):
+            asked = replace(asked, name=self._free_name(asked, metadata["generateName"]))
+            metadata["name"] = asked.name
+        warnings += self._prepare_new(asked, obj)
+        if asked.dry_run:
+            return Result(None, obj, created=True, warnings=warnings)
+        try:
+            change = await self.store.create(row.storage, asked.key, obj)
+        except KeyExists:
+            raise self._exists(asked) from None
+        self._hooks.created(row, change.stored)
+        return Result(change.stored, created=True, warnings=warnings)
+
+    def _free_name(self, asked: Asked, prefix: str) -> str:
+        """A generated name that nothing has; the last one tried where chance is against us (then it is a 409)."""
+        name = ""
+        for _ in range(NAME_ATTEMPTS):
+            name = generated_name(prefix, self.ids)
+            if self.store.get(asked.row.storage, replace(asked, name=name).key) is None:
+                break
+        return name
 
     def _prepare_new(self, asked: Asked, obj: JsonObject) -> Sequence[str]:
         row, metadata = asked.row, obj["metadata"]
@@ -185,16 +188,11 @@ class Registry:
         if failures:
             raise self._invalid(asked, failures)
         admission.validate("create", obj, None, context, self._config)
-        if self.store.get(row.storage, asked.key) is not None and not metadata.get("generateName"):
+        if self.store.get(row.storage, asked.key) is not None:
             raise self._exists(asked)
         warnings = list(row.strategy.warnings(obj, None, context))
         warnings += self._hooks.before_create(row, obj, context)
         return warnings
-
-    def _dry_create(self, asked: Asked, obj: JsonObject, warnings: Sequence[str]) -> Result:
-        if self.store.get(asked.row.storage, asked.key) is not None:
-            raise self._exists(asked)
-        return Result(None, obj, created=True, warnings=warnings)
 
     def _invalid(self, asked: Asked, failures: Sequence[errors.FieldError]) -> errors.ApiError:
         """Named by the type objects are stored as, whichever version was asked for."""
