@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import logging
+import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NoReturn
@@ -43,6 +46,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+NO_LISTENING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES, errno.EPERM)
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
@@ -53,7 +57,13 @@ def _prepare_serve(parsed: argparse.Namespace) -> Work:
     async def work() -> None:
         from kube32_sim.cluster import serve
 
-        await serve(options)
+        try:
+            await serve(options)
+        except OSError as error:
+            if error.errno not in NO_LISTENING and not isinstance(error, socket.gaierror):
+                raise
+            why = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+            raise OSError(f"cannot listen on {options.host}:{options.port}: {why}") from error
 
     return work
 

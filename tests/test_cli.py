@@ -1,0 +1,121 @@
+"""The command line: what is printed where, and with which exit code."""
+
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from kube32_sim import cli
+from kube32_sim.options import LOOPS
+from kube32_sim.version import VERSION
+from tests.support.servers import command_environment
+
+
+def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command that ends by itself."""
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=command_environment(), check=False, timeout=60)
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return run_python("-m", "kube32_sim", *arguments)
+
+
+def refused(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """stderr of a command that is refused with exit code 2 before it starts, in this process."""
+    with pytest.raises(SystemExit) as caught:
+        cli.run(arguments)
+    assert caught.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_version_and_help_answer_without_loading_the_server() -> None:
+    code = (
+        "import sys; from kube32_sim import cli\n"
+        "try: cli.main([sys.argv[1]])\n"
+        "finally: print(sorted({'aiohttp', 'yaml', 'kube32_sim.cluster', 'kube32_sim.api'} & set(sys.modules)))"
+    )
+    for argument, text in (("--version", f"kube32-sim {VERSION}"), ("--help", "commands:")):
+        done = run_python("-c", code, argument)
+        assert done.returncode == 0
+        assert text in done.stdout
+        assert done.stdout.endswith("[]\n")
+
+
+@pytest.mark.parametrize("command", ["serve", "kubelet"])
+def test_help_of_a_command_tells_defaults_and_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.run([command, "--help"])
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    assert "examples:" in text
+    assert "(default: esp32-s3)" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("", "the following arguments are required: COMMAND"),
+        ("bake", "argument COMMAND: invalid choice: 'bake'"),
+        ("serve --bake", "unrecognized arguments: --bake"),
+        ("serve --nod 3", "unrecognized arguments: --nod 3"),
+        ("serve --port many", "argument --port: invalid int value: 'many'"),
+        ("serve --port 70000", "--port: 70000 is not between 0 and 65535"),
+        ("serve --nodes -1", "--nodes: -1 is less than 0"),
+        ("serve --board arduino", "--board: unknown board 'arduino'; there are: esp32, "),
+        ("serve --eviction-timeout soon", "argument --eviction-timeout: invalid duration 'soon'"),
+        ("serve --controllers everything", "--controllers: unknown controller 'everything'; there are: scheduler, "),
+        ("serve --store sqlite:x.db", "--store: 'sqlite:x.db' is not supported by this version"),
+        ("serve --clock wall", "--clock: 'wall' is neither real nor virtual"),
+        ("serve --host 0.0.0.0", "--host: 0.0.0.0 can be reached from other machines"),
+        ("serve --tls-cert x.pem", "--tls-cert and --tls-key: give both or neither"),
+        ("kubelet", "the following arguments are required: --name"),
+        ("kubelet --name a --count 0", "--count: 0 is less than 1"),
+        ("kubelet --name a --board x", "--board: unknown board 'x'"),
+        ("kubelet --name Not_A_Name", "--name: 'Not_A_Name' cannot name a node"),
+        ("kubelet --name a --server http://x --kubeconfig y", "not allowed with argument --server"),
+    ],
+)
+def test_a_bad_option_is_named_in_one_line(arguments: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    *usage, last = refused(arguments.split(), capsys).splitlines()
+    assert complaint in last
+    assert len(usage) <= 1
+    assert all(line.startswith("usage: ") for line in usage)
+
+
+def test_files_that_cannot_be_used(tmp_path: Path) -> None:
+    none, empty, foreign = tmp_path / "none", tmp_path / "empty", tmp_path / "foreign"
+    empty.touch()
+    foreign.write_text("clusters: [{name: prod, cluster: {server: 'https://prod'}}]")
+    serve = ("serve", "--port", "0", "--kubeconfig", str(tmp_path / "new"))
+    for arguments, code, complaint in (
+        ((*serve, "--token-file", none), 2, f"--token-file {none}: No such file"),
+        ((*serve, "--token-file", empty), 2, "no tokens in it"),
+        ((*serve, "--tls-cert", empty, "--tls-key", empty), 2, "--tls-cert"),
+        (("serve", "--port", "0", "--kubeconfig", foreign), 1, f"{foreign} holds other clusters (prod)"),
+        (("kubelet", "--name", "a", "--kubeconfig", none), 1, f"cannot read the kubeconfig {none}"),
+    ):
+        done = run(*(str(argument) for argument in arguments))
+        assert done.returncode == code, done.stderr
+        assert complaint in done.stderr.splitlines()[-1]
+        assert len(done.stderr.splitlines()) <= 2
+        assert done.stdout == ""
+
+
+def test_a_taken_port(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run("serve", "--port", str(port), "--kubeconfig", str(tmp_path / "kubeconfig"))
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert f"127.0.0.1:{port}" in line
+    assert "address already in use" in line.lower()
+    assert not (tmp_path / "kubeconfig").exists()
+
+
+def test_the_loops_named_in_a_refusal_are_all(capsys: pytest.CaptureFixture[str]) -> None:
+    text = refused(["serve", "--controllers", "x"], capsys)
+    assert all(loop in text for loop in LOOPS)

@@ -1,0 +1,117 @@
+"""run.py, the two commands of the README: what it decides, without installing anything."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import run
+
+CLONE = Path(run.__file__).parent
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """run.py looks at a folder of its own."""
+    monkeypatch.setattr(run, "CLONE", str(tmp_path))
+    monkeypatch.setattr(run, "VENV", str(tmp_path / ".venv"))
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    return tmp_path
+
+
+@pytest.fixture
+def installed(clone: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was asked to be installed, in order."""
+    extras: list[str] = []
+    monkeypatch.setattr(run, "make_venv", lambda: ["pip"])
+    monkeypatch.setattr(run, "install", lambda pip, extra: extras.append(extra))
+    return extras
+
+
+def test_what_is_there_is_not_installed_again(installed: list[str]) -> None:
+    run.prepare("run")
+    run.prepare("run")
+    assert installed == [""]
+
+
+def test_the_tests_need_more_and_have_all(installed: list[str]) -> None:
+    run.prepare("run")
+    run.prepare("dev")
+    run.prepare("run")
+    assert installed == ["", "[dev]"]
+
+
+def test_other_dependencies_are_installed_with_the_tools_that_were_there(clone: Path, installed: list[str]) -> None:
+    run.prepare("dev")
+    (clone / "pyproject.toml").write_text("[project]\ndependencies = []\n")
+    run.prepare("run")
+    assert installed == ["[dev]", "[dev]"]
+
+
+def test_another_interpreter_or_place_is_another_venv(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run.fingerprint()
+    monkeypatch.setattr(sys, "version", "3.99")
+    second = run.fingerprint()
+    other = clone / "elsewhere"
+    other.mkdir()
+    (other / "pyproject.toml").write_bytes((clone / "pyproject.toml").read_bytes())
+    monkeypatch.setattr(run, "CLONE", str(other))
+    assert len({first, second, run.fingerprint()}) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "purpose", "command"),
+    [
+        (["serve", "--port", "0"], "run", ["-m", "kube32_sim", "serve", "--port", "0"]),
+        (["--version"], "run", ["-m", "kube32_sim", "--version"]),
+        (["test", "-k", "x"], "dev", ["-m", "pytest", "-k", "x"]),
+    ],
+)
+def test_arguments_are_passed_on(
+    arguments: list[str], purpose: str, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: list[str] = []
+    become: list[list[str]] = []
+
+    def stop(command: list[str]) -> None:
+        become.append(command[1:])
+        raise SystemExit
+
+    monkeypatch.setattr(run, "prepare", prepared.append)
+    monkeypatch.setattr(run, "become", stop)
+    monkeypatch.setattr("os.chdir", lambda folder: None)
+    with pytest.raises(SystemExit):
+        run.main(arguments)
+    assert (prepared, become) == ([purpose], [command])
+
+
+def test_the_newest_released_pip_is_taken() -> None:
+    names = ["pip-9.0.3-py2.py3-none-any.whl", "pip-9.0.1.tar.gz", "pip-25.1-py3-none-any.whl"]
+    names += ["pip-26.0b1-py3-none-any.whl", "pip-25.0.1-py3-none-any.whl"]
+    assert max(names, key=run.version) == "pip-25.1-py3-none-any.whl"
+
+
+def test_a_folder_that_cannot_be_written_is_named(clone: Path) -> None:
+    (clone / ".venv").touch()
+    with pytest.raises(SystemExit, match="cannot write to"):
+        run.prepare("run")
+
+
+def test_help_needs_no_set_up() -> None:
+    done = subprocess.run(
+        [sys.executable, str(CLONE / "run.py"), "--help"], capture_output=True, text=True, check=True, cwd="/"
+    )
+    assert "python3 run.py serve" in done.stdout
+    assert "python3 run.py test" in done.stdout
+
+
+def test_it_can_be_read_by_an_older_python() -> None:
+    import ast
+
+    ast.parse((CLONE / "run.py").read_text(), feature_version=(3, 7))
+
+
+def test_ci_calls_the_command_of_the_readme() -> None:
+    assert "python3 run.py test" in (CLONE / "README.md").read_text()
+    assert "python3 run.py test" in (CLONE / ".ci" / "run").read_text()
