@@ -49,9 +49,13 @@ async def run_boards(access: Access, names: Sequence[str], profile: str) -> None
 
     async with HttpClient(access) as client:
         boards = Boards(client, RealClock(), Ids(), [(name, profile) for name in names])
-        log.info("%d boards of kind %s for %s", len(names), profile, access.server)
+        log.info("boards of kind %s for %s: %s", profile, access.server, _named(names))
         try:
             await boards.start_slowly()
             await asyncio.get_running_loop().create_future()
         finally:
             await boards.stop()
+
+
+def _named(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
