@@ -22,6 +22,9 @@ _HEAD = b'{"metadata":{"resourceVersion":"%d",'
 _META_START = len(b'{"metadata":')
 
 
+NO_LABELS: dict[str, str] = {}
+
+
 class Decoded:
     """Bounds how many stored objects keep their decoded form: the oldest decoded one forgets it first."""
 
@@ -86,7 +89,7 @@ class StoredObject:
         self.name: str = metadata["name"]
         self.uid: str = metadata.get("uid", "")
         self.revision = revision
-        self.labels: dict[str, str] = metadata.get("labels") or {}
+        self.labels: dict[str, str] = metadata.get("labels") or NO_LABELS
         self.paths = paths
         self.values = values
         self.owners = tuple(owner["uid"] for owner in metadata.get("ownerReferences", ()))
@@ -139,7 +142,7 @@ class Event:
     """One entry of the log.
 
     stored: the new state; for DELETED the last state, under the event's own revision.  previous: the state before, or
-    None.  frames: encoded forms, each made once and shared by all watchers that want it.
+    None.  frames: encoded forms, each made once and shared by all watchers that want it; the hub keeps them for one turn.
     """
 
     __slots__ = ("_gone", "frames", "previous", "revision", "stored", "time", "type")
@@ -150,7 +153,7 @@ class Event:
         self.previous = previous
         self.revision = stored.revision
         self.time = time
-        self.frames: dict[Any, Any] = {}
+        self.frames: dict[Any, Any] | None = None
         self._gone: StoredObject | None = None
 
     def gone(self) -> StoredObject:

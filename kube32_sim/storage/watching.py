@@ -93,10 +93,13 @@ class Group:
         seen = self.selection.transition(event)
         if seen is None:
             return None
+        frames = event.frames
+        if frames is None:
+            frames = event.frames = {}
         key = (seen[0], self.encoder.key)
-        frame = event.frames.get(key)
+        frame = frames.get(key)
         if frame is None:
-            frame = event.frames[key] = self.encoder.encode(*seen)
+            frame = frames[key] = self.encoder.encode(*seen)
         return frame
 
     def flush(self) -> None:
@@ -152,6 +155,7 @@ class Hub:
         self._gauge = gauge
         self._groups: dict[Storage, dict[Scope, dict[tuple[Any, ...], Group]]] = {}
         self._dirty: dict[Group, None] = {}
+        self._told: list[Event] = []
         store.subscribe(self._on_event)
 
     def watching(self, storage: Storage) -> bool:
@@ -223,6 +227,11 @@ class Hub:
                 yield from groups.values()
 
     def _on_event(self, event: Event) -> None:
+        self._gather(event)
+        if event.frames is not None:
+            self._told.append(event)
+
+    def _gather(self, event: Event) -> None:
         for group in self._concerned(event):
             frame = group.frame(event)
             if frame is None:
@@ -241,3 +250,6 @@ class Hub:
         dirty, self._dirty = self._dirty, {}
         for group in dirty:
             group.flush()
+        told, self._told = self._told, []
+        for event in told:
+            event.frames = None  # the log keeps events for long; their encoded forms would double it
