@@ -87,7 +87,7 @@ def test_watch_follows_a_pod_until_it_runs(core, namespace):
     running = core.read_namespaced_pod("blinky", namespace)
     assert running.status.container_statuses[0].ready
     assert running.status.pod_ip
-    assert core.read_namespaced_pod_log("blinky", namespace) == "LED on"
+    assert core.read_namespaced_pod_log("blinky", namespace) == "LED on\n"
 
 
 def test_workloads_and_their_subresources(api, core, namespace):

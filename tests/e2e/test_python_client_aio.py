@@ -83,8 +83,7 @@ async def test_a_pod_runs_and_is_removed(core, namespace):
                 await core.delete_namespaced_pod("p", namespace)
             if event["type"] == "DELETED":
                 break
-    assert phases[0] == "Pending"
-    assert "Running" in phases
+    assert "Running" in phases, phases
     assert (await core.list_namespaced_pod(namespace)).items == []
 
 
