@@ -18,14 +18,13 @@ from kube32_controllers.pod_control import (
     created,
     merge_patch,
     pod_from_template,
-    reference,
     template_hash,
     told_delete,
 )
 from kube32_controllers.pod_control import int_or_percent as scaled
 from kube32_sim.api.pod_state import finished, ready, terminating
 from kube32_sim.client import DAEMONSETS
-from kube32_sim.runtime.actions import Action, Emit, Patch, Plan
+from kube32_sim.runtime.actions import Action, Emit, Patch, Plan, reference
 
 JsonObject = dict[str, Any]
 

@@ -30,13 +30,12 @@ from kube32_controllers.pod_control import (
     owner_key,
     plan_leftover,
     pod_from_template,
-    reference,
     template_hash,
     terminating_namespace,
 )
 from kube32_sim.api.pod_state import finished, ready, terminating
 from kube32_sim.client import DEPLOYMENTS, PODS, Resource
-from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan, View
+from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan, View, reference
 
 JsonObject = dict[str, Any]
 

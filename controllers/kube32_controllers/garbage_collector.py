@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from kube32_controllers.source import AllTypes
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.client import Resource
-from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan, View
+from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan, View, reference
 from kube32_sim.runtime.view import Store
 from kube32_sim.storage.interface import Stored
 
@@ -236,9 +236,7 @@ def _without_finalizer(stored: Stored, row: ResourceType, finalizer: str) -> Pat
 
 
 def _misplaced_event(stored: Stored, row: ResourceType, owner: JsonObject) -> Emit:
-    about = {"apiVersion": row.api_version, "kind": row.kind, "name": stored.name, "uid": stored.uid}
-    if stored.namespace:
-        about["namespace"] = stored.namespace
+    about = reference(row.api_version, row.kind, stored.object())
     where = f"{owner['apiVersion']}/{owner['kind']}, namespace: {stored.namespace}, name: {owner['name']}"
     message = f'ownerRef [{where}, uid: {owner["uid"]}] does not exist in namespace "{stored.namespace}"'
     return Emit(about, "Warning", "OwnerRefInvalidNamespace", message, COMPONENT)

@@ -27,11 +27,11 @@ from kube32_controllers.job_pods import (
 )
 from kube32_controllers.job_policies import FAILURES, index_failures, per_index
 from kube32_controllers.job_verdict import Tally, Verdict, count, deadline, true_condition, verdict
-from kube32_controllers.pod_control import controlled, create_pod, merge_patch, reference, told_delete
+from kube32_controllers.pod_control import controlled, create_pod, merge_patch, told_delete
 from kube32_sim.api.pod_state import ready
 from kube32_sim.client import JOBS
 from kube32_sim.clock import parse_time, rfc3339
-from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan
+from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan, reference
 
 JsonObject = dict[str, Any]
 Outcome = tuple[str, str]

@@ -19,7 +19,7 @@ from typing import Any
 from kube32_controllers.taint_eviction import COMPONENT, NO_EXECUTE, NO_SCHEDULE, UNREACHABLE, evict_actions, leaves_at
 from kube32_sim.client import LEASES, NODES, PODS, Resource
 from kube32_sim.clock import parse_time, rfc3339
-from kube32_sim.runtime.actions import Action, Emit, Patch, Plan, Update, View
+from kube32_sim.runtime.actions import Action, Emit, Patch, Plan, Update, View, reference
 
 JsonObject = dict[str, Any]
 
@@ -124,9 +124,8 @@ def _taint_patch(node: JsonObject, effects: dict[str, JsonObject]) -> tuple[Patc
 
 
 def _event(node: JsonObject, reason: str) -> Emit:
-    metadata = node["metadata"]
-    about = {"kind": "Node", "apiVersion": "v1", "name": metadata["name"], "uid": metadata.get("uid", "")}
-    return Emit(about, "Normal", reason, f"Node {metadata['name']} status is now: {reason}", COMPONENT)
+    message = f"Node {node['metadata']['name']} status is now: {reason}"
+    return Emit(reference("v1", "Node", node), "Normal", reason, message, COMPONENT)
 
 
 def _recover(node: JsonObject, now: float) -> tuple[Action, ...]:

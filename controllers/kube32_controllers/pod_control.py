@@ -36,19 +36,6 @@ def template_hash(template: JsonObject) -> str:
     return _encoded_fnv(orjson.dumps(template, option=orjson.OPT_SORT_KEYS))
 
 
-def reference(api_version: str, kind: str, owner: JsonObject) -> JsonObject:
-    """An ObjectReference to a loop's object, for events."""
-    metadata = owner["metadata"]
-    return {
-        "apiVersion": api_version,
-        "kind": kind,
-        "namespace": metadata["namespace"],
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-        "resourceVersion": metadata["resourceVersion"],
-    }
-
-
 def pod_from_template(
     template: JsonObject, about: JsonObject, generate_name: str, labels: dict[str, str] | None = None
 ) -> JsonObject:

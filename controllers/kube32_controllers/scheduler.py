@@ -15,7 +15,7 @@ from kube32_controllers.scheduler_filters import pod_request
 from kube32_controllers.scheduler_ranking import Decision, Rankings
 from kube32_sim.client import NODES, PODS, Resource
 from kube32_sim.clock import rfc3339
-from kube32_sim.runtime.actions import Action, Create, Emit, Patch, Plan, Update, View
+from kube32_sim.runtime.actions import Action, Create, Emit, Patch, Plan, Update, View, reference
 
 JsonObject = dict[str, Any]
 
@@ -34,21 +34,14 @@ class Store(Protocol):
     def list(self, storage: tuple[str, str], namespace: str = "") -> Sequence[Any]: ...
 
 
-def about(pod: JsonObject) -> JsonObject:
-    """The reference by which events name a pod."""
-    metadata = pod["metadata"]
-    fields = ("namespace", "name", "uid", "resourceVersion")
-    return {"kind": "Pod", "apiVersion": "v1", **{key: metadata[key] for key in fields if key in metadata}}
-
-
 def scheduled_event(pod: JsonObject, node: str) -> Emit:
     metadata = pod["metadata"]
     message = f"Successfully assigned {metadata.get('namespace', '')}/{metadata['name']} to {node}"
-    return Emit(about(pod), "Normal", "Scheduled", message, COMPONENT)
+    return Emit(reference("v1", "Pod", pod), "Normal", "Scheduled", message, COMPONENT)
 
 
 def failed_event(pod: JsonObject, message: str) -> Emit:
-    return Emit(about(pod), "Warning", "FailedScheduling", message, COMPONENT)
+    return Emit(reference("v1", "Pod", pod), "Warning", "FailedScheduling", message, COMPONENT)
 
 
 def creation_events(pod: JsonObject) -> list[Emit]:

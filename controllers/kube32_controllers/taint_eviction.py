@@ -11,7 +11,7 @@ from typing import Any
 
 from kube32_sim.client import PODS
 from kube32_sim.clock import rfc3339
-from kube32_sim.runtime.actions import Action, Delete, Emit, Update
+from kube32_sim.runtime.actions import Action, Delete, Emit, Update, reference
 
 JsonObject = dict[str, Any]
 
@@ -98,8 +98,7 @@ def evict_actions(pod: JsonObject, node: str, now: float) -> tuple[Action, ...]:
     if "deletionTimestamp" in metadata:
         return (Delete(PODS, namespace, name, uid, grace_period_seconds=0),)
     message = f"Node {node} is unreachable and the pod does not tolerate {UNREACHABLE}:{NO_EXECUTE} any longer"
-    about = {"kind": "Pod", "apiVersion": "v1", "namespace": namespace, "name": name, "uid": uid}
     return (
         Update(PODS, namespace, evicted(pod, message, rfc3339(now)), UNBIND),
-        Emit(about, "Warning", "Evicted", message, COMPONENT),
+        Emit(reference("v1", "Pod", pod), "Warning", "Evicted", message, COMPONENT),
     )

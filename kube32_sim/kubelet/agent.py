@@ -20,7 +20,7 @@ from kube32_sim.kubelet.boards import Profile
 from kube32_sim.kubelet.follow import attempt, follow
 from kube32_sim.kubelet.node_keeper import NodeKeeper
 from kube32_sim.kubelet.pod_keeper import FIRST_RETRY, LONGEST_RETRY, Entry, PodKeeper
-from kube32_sim.kubelet.recorder import Recorder
+from kube32_sim.runtime.recorder import Recorder
 
 JsonObject = dict[str, Any]
 
@@ -37,19 +37,20 @@ class Board:
     def __init__(self, client: Client, clock: Clock, ids: Ids, name: str, profile: Profile) -> None:
         self.name = name
         self._mine = f"spec.nodeName={name}"
-        recorder = Recorder(client, clock, ids, name)
+        self._recorder = Recorder(client, clock, host=name)
         self._client = client
         self._clock = clock
         self._ids = ids
         self._wake = clock.signal()
-        self._node = NodeKeeper(client, clock, recorder, name, profile, self._wake.set)
-        self._pods = PodKeeper(client, clock, recorder, name, profile)
+        self._node = NodeKeeper(client, clock, self._recorder, name, profile, self._wake.set)
+        self._pods = PodKeeper(client, clock, self._recorder, name, profile)
         self._report_at, self._report_pause = 0.0, FIRST_RETRY
         self._fault, self._fault_since = "", 0.0
         self.registered = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
+        self._recorder.start()
         self._spawn(self._work(), "work")
 
     async def stop(self) -> None:
@@ -57,6 +58,7 @@ class Board:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
+        await self._recorder.stop()
 
     def _spawn(self, work: Coroutine[Any, Any, None], what: str) -> None:
         self._tasks.append(self._clock.spawn(work, f"board {self.name}: {what}"))

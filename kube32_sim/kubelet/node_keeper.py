@@ -22,9 +22,12 @@ from kube32_sim.kubelet.node_object import (
     node_object,
     node_status,
 )
-from kube32_sim.kubelet.recorder import Recorder, node_reference
+from kube32_sim.runtime.actions import Emit, reference
+from kube32_sim.runtime.recorder import Recorder
 
 JsonObject = dict[str, Any]
+
+COMPONENT = "kubelet"
 
 FAULT = "sim.kube32.io/fault"
 FAULTS = ("partitioned", "stopped")
@@ -67,7 +70,8 @@ class NodeKeeper:
             node = await self._take_over(free, now)
         self.node, self.reported, self._lease = node, free, None
         await self.renew()
-        await self._recorder.record(node_reference(node), "Normal", "Starting", "Starting kubelet.")
+        about = reference("v1", "Node", node)
+        self._recorder.record(Emit(about, "Normal", "Starting", "Starting kubelet.", COMPONENT))
 
     async def _take_over(self, free: Amounts, now: float) -> JsonObject:
         labels = {"metadata": {"labels": node_labels(self.name, self.profile)}}

@@ -18,9 +18,12 @@ from kube32_sim.kubelet.boards import Profile
 from kube32_sim.kubelet.claims import Amounts, admit, free, pod_requests
 from kube32_sim.kubelet.pod_life import Happening, PodLife, advance, begin, power_cycle, refuse
 from kube32_sim.kubelet.pod_status import pod_status, resume, status_patch
-from kube32_sim.kubelet.recorder import Recorder, pod_reference
+from kube32_sim.runtime.actions import Emit, reference
+from kube32_sim.runtime.recorder import Recorder
 
 JsonObject = dict[str, Any]
+
+COMPONENT = "kubelet"
 Key = tuple[str, str]
 
 
@@ -184,11 +187,10 @@ class PodKeeper:
             return
         try:
             await self._write_status(entry, life)
-            while entry.untold:
-                happening = entry.untold[0]
-                about = pod_reference(entry.pod, happening.field)
-                await self._recorder.record(about, happening.type, happening.reason, happening.message)
-                del entry.untold[0]
+            for told in entry.untold:
+                about = reference("v1", "Pod", entry.pod, told.field)
+                self._recorder.record(Emit(about, told.type, told.reason, told.message, COMPONENT))
+            entry.untold.clear()
             if gone:
                 await self._remove(entry)
         except ApiError as error:

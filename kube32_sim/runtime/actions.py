@@ -66,6 +66,16 @@ class Patch:
     subresource: str = ""
 
 
+_REFERRED = ("namespace", "name", "uid", "resourceVersion")
+
+
+def reference(api_version: str, kind: str, obj: JsonObject, field_path: str = "") -> JsonObject:
+    """The ObjectReference by which events name an object; field_path: of a part of it, such as a container."""
+    metadata = obj["metadata"]
+    named = {"apiVersion": api_version, "kind": kind, **{key: metadata[key] for key in _REFERRED if key in metadata}}
+    return named | {"fieldPath": field_path} if field_path else named
+
+
 @dataclass(frozen=True, slots=True)
 class Emit:
     """Record an event about an object.  Repeats raise the count of the one that is there.

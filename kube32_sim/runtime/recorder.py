@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube32_sim.api.errors import ApiError
-from kube32_sim.client import EVENTS, Client
+from kube32_sim.client import EVENTS, Client, Unreachable
 from kube32_sim.clock import Clock, rfc3339, turn
 from kube32_sim.runtime.actions import Emit
 
@@ -60,8 +60,9 @@ def _namespace(emit: Emit) -> str:
     return str(emit.about.get("namespace") or "default")
 
 
-def event_object(emit: Emit, name: str, first: float, last: float, count: int) -> JsonObject:
-    """The core/v1 Event."""
+def event_object(emit: Emit, name: str, first: float, last: float, count: int, host: str = "") -> JsonObject:
+    """The core/v1 Event.  host: of the kubelet that tells it."""
+    source = {"component": emit.component, "host": host} if host else {"component": emit.component}
     return {
         "apiVersion": "v1",
         "kind": "Event",
@@ -69,20 +70,23 @@ def event_object(emit: Emit, name: str, first: float, last: float, count: int) -
         "involvedObject": dict(emit.about),
         "reason": emit.reason,
         "message": emit.message,
-        "source": {"component": emit.component},
+        "source": source,
         "firstTimestamp": rfc3339(first),
         "lastTimestamp": rfc3339(last),
         "count": count,
         "type": emit.type,
         "reportingComponent": emit.component,
-        "reportingInstance": "",
+        "reportingInstance": host,
     }
 
 
 class Recorder:
-    def __init__(self, client: Client, clock: Clock) -> None:
+    """host: the node whose kubelet records, or "" for a control loop."""
+
+    def __init__(self, client: Client, clock: Clock, host: str = "") -> None:
         self._client = client
         self._clock = clock
+        self._host = host
         self._entries: OrderedDict[Key, _Entry] = OrderedDict()
         self._queue: deque[_Entry] = deque()
         self._signal = clock.signal()
@@ -157,13 +161,16 @@ class Recorder:
         try:
             if entry.stored and await self._repeat(entry):
                 return
-            obj = event_object(entry.emit, entry.name, entry.first, entry.last, entry.count)
+            obj = event_object(entry.emit, entry.name, entry.first, entry.last, entry.count, self._host)
             await self._client.create(EVENTS, _namespace(entry.emit), obj)
             entry.stored = True
         except ApiError as error:
             # A namespace that is going takes no more events; whatever else is refused is worth knowing.
             level = logging.DEBUG if error.reason in ("Forbidden", "NotFound") else logging.WARNING
             log.log(level, "event %s about %s is refused: %s", entry.emit.reason, entry.name, error.message)
+            self._forget(entry)
+        except Unreachable as error:
+            log.info("event %s about %s is lost: %s", entry.emit.reason, entry.name, error)
             self._forget(entry)
         except Exception:
             log.exception("event %s about %s is lost", entry.emit.reason, entry.name)

@@ -142,7 +142,7 @@ class Event:
     """One entry of the log.
 
     stored: the new state; for DELETED the last state, under the event's own revision.  previous: the state before, or
-    None.  frames: encoded forms, each made once and shared by all watchers that want it; the hub keeps them for one turn.
+    None.  frames: encoded forms, each made once and shared by all watchers that want it, for one turn of the hub.
     """
 
     __slots__ = ("_gone", "frames", "previous", "revision", "stored", "time", "type")
