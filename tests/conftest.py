@@ -10,15 +10,17 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
 
-from kube32_sim.cluster import Cluster
-from kube32_sim.options import ServeOptions
 from tests.support.http import Http
 from tests.support.kubectl import Kubectl
 from tests.support.servers import ADMIN_TOKEN, Server, admin_token_file, running_server
+
+if TYPE_CHECKING:
+    from kube32_sim.cluster import Cluster  # a test of one small module does not pay for importing everything
 
 FAST = ("--reconcile-interval", "100ms", "--lease-check-interval", "100ms")
 
@@ -73,5 +75,8 @@ def kubectl(full_server: Server, namespace: str, tmp_path: Path) -> Kubectl:
 @pytest_asyncio.fixture
 async def virtual_cluster() -> AsyncIterator[Cluster]:
     """Two boards and all loops in this process; time moves only when the test advances it."""
+    from kube32_sim.cluster import Cluster
+    from kube32_sim.options import ServeOptions
+
     async with Cluster(ServeOptions(port=0, clock="virtual")) as cluster:
         yield cluster
