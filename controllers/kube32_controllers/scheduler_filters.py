@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from kube32_sim.api import quantity
+from kube32_sim.api.requests import declared, pod_totals
 from kube32_sim.kestrel.score import KUBE32, score
 
 JsonObject = dict[str, Any]
@@ -30,8 +31,6 @@ RESOURCES = (
 )
 """What is fitted, in the order of the filters.  Amounts are tuples in this order."""
 ALIASES = {"esp.io/psram": PSRAM}
-DEFAULT_MEMORY = 16 * 1024
-"""Bytes that a pod counts in which no container declares memory."""
 
 UNSCHEDULABLE = "node(s) were unschedulable"
 NOT_READY = "node(s) were not ready"
@@ -96,26 +95,10 @@ def _place(name: str) -> tuple[int, bool] | None:
 
 def _declared(container: JsonObject) -> dict[str, int]:
     """A container's fitted resources: its request, or its limit where it has no request."""
-    resources = container.get("resources")
-    if not resources:
-        return {}
-    named = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    named = declared(container)
     if PSRAM in named:
         named = {name: value for name, value in named.items() if name not in ALIASES}
     return {name: amount(value) for name, value in named.items() if _place(name) is not None}
-
-
-def _totals(spec: JsonObject) -> dict[str, int]:
-    """The larger of the sum over the containers and the largest init container, by resource as the pod named it."""
-    totals: dict[str, int] = {}
-    for container in spec.get("containers") or ():
-        for name, value in _declared(container).items():
-            totals[name] = totals.get(name, 0) + value
-    for container in spec.get("initContainers") or ():
-        for name, value in _declared(container).items():
-            totals[name] = max(totals.get(name, 0), value)
-    totals.setdefault("memory", DEFAULT_MEMORY)
-    return totals
 
 
 def _check_order(name: str) -> tuple[int, bool, int, str]:
@@ -129,7 +112,7 @@ def pod_request(spec: JsonObject, node_name: str = "") -> PodRequest:
 
     node_name: the only node wanted, if any (spec.nodeName itself is where a pod is, and no wish).
     """
-    totals = _totals(spec)
+    totals = pod_totals(spec, _declared)
     taken = [0] * len(RESOURCES)
     checks = []
     for name in sorted(totals, key=_check_order):

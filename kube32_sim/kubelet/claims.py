@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube32_sim.api import quantity
+from kube32_sim.api.requests import Amounts, declared, pod_totals
 from kube32_sim.kubelet.boards import COUNTED, HARDWARE, KIB, PSRAM, Profile
 
 JsonObject = dict[str, Any]
-Amounts = dict[str, int]
 
-DEFAULT_MEMORY = 16 * KIB
-"""Of a pod in which no container says how much memory it wants."""
 ALIASES = {"esp.io/psram": PSRAM}
 IGNORED = ("cpu", "ephemeral-storage", "pods")
 """Never a reason to refuse a pod: a board has no more to say about them than the scheduler."""
@@ -32,22 +30,12 @@ class Rejection:
 
 
 def pod_requests(pod: JsonObject) -> Amounts:
-    """What a pod asks for: per resource the larger of its containers together and its largest init container."""
-    spec = pod.get("spec") or {}
-    total: Amounts = {}
-    for container in spec.get("containers") or ():
-        for name, amount in _container_requests(container).items():
-            total[name] = total.get(name, 0) + amount
-    for container in spec.get("initContainers") or ():
-        for name, amount in _container_requests(container).items():
-            total[name] = max(total.get(name, 0), amount)
-    total.setdefault("memory", DEFAULT_MEMORY)
-    return total
+    """What a pod asks for, by resource."""
+    return pod_totals(pod.get("spec") or {}, _container_requests)
 
 
 def _container_requests(container: JsonObject) -> Amounts:
-    resources = container.get("resources") or {}
-    wanted = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    wanted = dict(declared(container))
     for alias, name in ALIASES.items():
         if alias in wanted:
             wanted.setdefault(name, wanted.pop(alias))

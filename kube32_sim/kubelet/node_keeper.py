@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import Any
 
 from kube32_sim.api.errors import ApiError
+from kube32_sim.api.requests import Amounts
 from kube32_sim.client import LEASES, NODES, Client, WatchEvent
 from kube32_sim.clock import Clock
 from kube32_sim.kubelet.boards import Profile
-from kube32_sim.kubelet.claims import Amounts
 from kube32_sim.kubelet.follow import follow
 from kube32_sim.kubelet.node_object import (
     LEASE_NAMESPACE,

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kube32_sim.api.errors import ApiError
+from kube32_sim.api.requests import Amounts
 from kube32_sim.client import PODS, Client, WatchEvent
 from kube32_sim.clock import Clock
 from kube32_sim.kubelet import addresses
 from kube32_sim.kubelet.boards import Profile
-from kube32_sim.kubelet.claims import Amounts, admit, free, pod_requests
+from kube32_sim.kubelet.claims import admit, free, pod_requests
 from kube32_sim.kubelet.pod_life import Happening, PodLife, advance, begin, power_cycle, refuse
 from kube32_sim.kubelet.pod_status import pod_status, resume, status_patch
 from kube32_sim.runtime.actions import Emit, reference
