@@ -4,7 +4,6 @@ from collections import Counter
 
 import pytest
 from kube32_controllers.scheduler_filters import (
-    DEFAULT_MEMORY,
     MISMATCH,
     NOT_READY,
     UNSCHEDULABLE,
@@ -16,6 +15,8 @@ from kube32_controllers.scheduler_filters import (
     pod_request,
 )
 from scheduling_objects import container, node, pod
+
+from kube32_sim.api.requests import DEFAULT_MEMORY
 
 ROOMY = {
     "memory": "300Ki",
