@@ -194,12 +194,16 @@ class TableForm:
 
 
 class Frames:
-    """Watch frames of one row in one form (a `watching.Encoder`): one JSON line an event."""
+    """Watch frames of one row in one form (a `watching.Encoder`): one JSON line an event.
 
-    def __init__(self, row: ResourceType, form: Form) -> None:
-        self.key: Any = (row.group, row.version, row.plural, form.key)
+    chunked: they are sent in HTTP/1.1's chunked transfer coding, else as they are.
+    """
+
+    def __init__(self, row: ResourceType, form: Form, chunked: bool) -> None:
+        self.key: Any = (row.group, row.version, row.plural, form.key, chunked)
         self._row = row
         self._form = form
+        self._chunked = chunked
 
     def encode(self, kind: str, stored: StoredObject) -> bytes:
         return frame(kind, self._form.event(self._row, kind, stored, first=False))
@@ -211,15 +215,16 @@ class Frames:
         """The stream's past has been sent; anything: there was something in it."""
 
     def join(self, frames: Sequence[bytes]) -> bytes:
-        """One HTTP chunk, shared by every stream of the group."""
-        return chunk(b"".join(frames))
+        """The frames as they go on the wire, shared by every stream of the group."""
+        data = b"".join(frames)
+        return chunk(data) if self._chunked else data
 
 
 class FirstFrames(Frames):
     """Frames of a form whose first event of a stream is special (a Table's carries the columns): one stream's own."""
 
-    def __init__(self, row: ResourceType, form: Form) -> None:
-        super().__init__(row, form)
+    def __init__(self, row: ResourceType, form: Form, chunked: bool) -> None:
+        super().__init__(row, form, chunked)
         self.key = (*self.key, id(self))
         self._begun = False
 
@@ -231,8 +236,8 @@ class FirstFrames(Frames):
         self._begun = anything
 
 
-def frames_of(row: ResourceType, form: Form) -> Frames:
-    return FirstFrames(row, form) if form.first_differs else Frames(row, form)
+def frames_of(row: ResourceType, form: Form, chunked: bool) -> Frames:
+    return FirstFrames(row, form, chunked) if form.first_differs else Frames(row, form, chunked)
 
 
 def frame(kind: str, obj: bytes) -> bytes:

@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 import yaml
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 from multidict import CIMultiDict
 
 from kube32_sim.api import bodies, errors, media, options, paths
@@ -268,7 +268,8 @@ class Handler:
         selection = select(call.row, call.info.namespace, wanted.labels, wanted.fields)
         stream = Stream(call.request, self._registry, self._hub, call.row, selection, form, watching)
         response = web.StreamResponse(headers=CIMultiDict(JSON_HEADERS))
-        response.enable_chunked_encoding()
+        if call.request.version >= HttpVersion11:
+            response.enable_chunked_encoding()
         try:
             await stream.run(response, self.streams)
         except Compacted as error:

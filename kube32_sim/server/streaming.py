@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import orjson
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from kube32_sim.api import errors
 from kube32_sim.api.decode import empty
 from kube32_sim.api.resources import ResourceType
+from kube32_sim.registry.reading import list_page
 from kube32_sim.registry.registry import Registry
-from kube32_sim.server.forms import Form, chunk, frame, frames_of
+from kube32_sim.server.forms import Form, frame, frames_of
 from kube32_sim.storage.interface import Compacted
 from kube32_sim.storage.objects import StoredObject
 from kube32_sim.storage.watching import Hub, Member, Selection
@@ -61,7 +62,7 @@ class Streams:
 
     def close(self) -> None:
         for stream in tuple(self._open):
-            stream.end()
+            stream.close()
 
 
 class Stream:
@@ -80,17 +81,19 @@ class Stream:
         self._hub = hub
         self._row = row
         self._selection = selection
-        self._frames = frames_of(row, form)
+        self._frames = frames_of(row, form, request.version >= HttpVersion11)
         self._options = options
         self._loop = asyncio.get_running_loop()
         self._done: asyncio.Future[None] = self._loop.create_future()
         self._member: Member | None = None
         self._timers: list[asyncio.TimerHandle] = []
+        self._live = False
+        self._start = 0
 
     async def run(self, response: web.StreamResponse, streams: Streams) -> None:
         """Send the stream to its end.  The response is not prepared yet."""
         self._member = self._hub.join(
-            self._row.storage, self._selection, self._frames, self._deliver, self._cut, limit=50_000
+            self._row.storage, self._selection, self._frames, self._deliver, self._cut, limit=BUFFER_LIMIT
         )
         streams.add(self)
         try:
@@ -98,6 +101,7 @@ class Stream:
             await response.prepare(self._request)
             await self._catch_up(response, past)
             await self._done
+            self._member.stop()  # the end may have to wait for its reader: nothing may be written after it
             await response.write_eof()
         finally:
             streams.discard(self)
@@ -109,22 +113,25 @@ class Stream:
         if not self._done.done():
             self._done.set_result(None)
 
+    def close(self) -> None:
+        """The server stops: end, and wait for no reader who is behind."""
+        self.end()
+        transport = self._request.transport
+        if transport is not None and (not self._live or _behind(transport)):
+            transport.abort()
+
     # the past
 
     def _past(self) -> list[tuple[str, StoredObject]]:
         """What to send before going live, from one instant (raises Compacted before anything was sent)."""
         since = self._options.since
+        self._start = self._store.revision
         if since is None:
-            present = self._present() if self._options.initial else ()
-            return [("ADDED", stored) for stored in present if self._selection.matches(stored)]
+            present = list_page(self._store, self._row, self._selection).items if self._options.initial else ()
+            return [("ADDED", stored) for stored in present]
         events = self._store.events_since(self._row.storage, since)
         seen = (self._selection.transition(event) for event in events)
         return [step for step in seen if step is not None]
-
-    def _present(self) -> list[StoredObject]:
-        if self._selection.exact is not None:
-            return list(self._store.by_field(self._row.storage, *self._selection.exact))
-        return list(self._store.list(self._row.storage, self._selection.namespace))
 
     async def _catch_up(self, response: web.StreamResponse, past: list[tuple[str, StoredObject]]) -> None:
         self._frames.begin(bool(past))
@@ -138,7 +145,7 @@ class Stream:
                 await response.write(b"".join(waiting))
                 waiting, size = [], 0
         if self._options.initial_end:
-            waiting.append(self._bookmark({INITIAL_END: "true"}))
+            waiting.append(self._bookmark(self._start, {INITIAL_END: "true"}))
         if waiting:
             await response.write(b"".join(waiting))
         timeout = self._options.timeout
@@ -147,6 +154,7 @@ class Stream:
             # as upstream: every minute, and shortly before the end
             first_at = min(BOOKMARK_SECONDS, max(timeout - 2.0, 0.0))
             self._timers.append(self._loop.call_later(first_at, self._send_bookmark))
+        self._live = True
         if self._member is not None:
             self._member.go_live()
 
@@ -168,22 +176,32 @@ class Stream:
             transport.abort()
         self.end()
 
-    def _bookmark(self, annotations: dict[str, str]) -> bytes:
-        metadata: dict[str, object] = {"resourceVersion": str(self._store.revision)}
+    def _bookmark(self, revision: int, annotations: dict[str, str] | None = None) -> bytes:
+        """Says that everything up to a revision has been sent."""
+        metadata: dict[str, object] = {"resourceVersion": str(revision)}
         if annotations:
             metadata["annotations"] = annotations
         obj: dict[str, object] = {"kind": self._row.kind, "apiVersion": self._row.api_version, "metadata": metadata}
         obj.update(empty_parts(self._row.schema))
         return frame("BOOKMARK", orjson.dumps(obj))
 
+    def _bookmark_now(self) -> None:
+        self._hub.flush()  # what has happened in this turn comes before the bookmark that covers it
+        self._deliver(self._frames.join([self._bookmark(self._store.revision)]))
+
     def _send_bookmark(self) -> None:
-        self._deliver(chunk(self._bookmark({})))
+        self._bookmark_now()
         self._timers[-1] = self._loop.call_later(BOOKMARK_SECONDS, self._send_bookmark)
 
     def _time_out(self) -> None:
         if self._options.bookmarks:
-            self._deliver(chunk(self._bookmark({})))
+            self._bookmark_now()
         self.end()
+
+
+def _behind(transport: asyncio.WriteTransport) -> bool:
+    """Whether so much waits for the reader that writing has to wait."""
+    return transport.get_write_buffer_size() > transport.get_write_buffer_limits()[1]
 
 
 @lru_cache(maxsize=512)

@@ -259,7 +259,7 @@ class MemoryStore:
         event = Event(kind, stored, previous, self._clock.now())
         bucket.events.append(event)
         self._log.append((bucket, event))
-        self._log_bytes += len(previous.raw) if previous is not None else 0
+        self._log_bytes += event.weight
         self._trim(event.time)
         for listener in (*self._listeners.get(bucket.storage, ()), *self._listeners[None]):
             try:
@@ -289,8 +289,7 @@ class MemoryStore:
         bucket, event = self._log.popleft()
         bucket.events.popleft()
         bucket.oldest = event.revision
-        if event.previous is not None:
-            self._log_bytes -= len(event.previous.raw)
+        self._log_bytes -= event.weight
 
     def compact(self, revision: int) -> None:
         """Forget events up to and with a revision."""
@@ -318,7 +317,7 @@ class MemoryStore:
             assert all(revision > bucket.oldest for revision in revisions)
         assert len(self._uids) == sum(len(bucket.objects) for bucket in self._buckets.values())
         assert [event.revision for _, event in self._log] == sorted(event.revision for _, event in self._log)
-        assert self._log_bytes == sum(len(e.previous.raw) for _, e in self._log if e.previous is not None)
+        assert self._log_bytes == sum(event.weight for _, event in self._log)
 
 
 def first(objects: Iterator[StoredObject], count: int) -> list[StoredObject]:

@@ -142,10 +142,10 @@ class Event:
     """One entry of the log.
 
     stored: the new state; for DELETED the last state, under the event's own revision.  previous: the state before, or
-    None.  frames: encoded forms, each made once and shared by all watchers that want it, for one turn of the hub.
+    None.  It keeps no encoded forms: the log holds events for long.
     """
 
-    __slots__ = ("_gone", "frames", "previous", "revision", "stored", "time", "type")
+    __slots__ = ("previous", "revision", "stored", "time", "type")
 
     def __init__(self, kind: EventType, stored: StoredObject, previous: StoredObject | None, time: float) -> None:
         self.type: EventType = kind
@@ -153,13 +153,15 @@ class Event:
         self.previous = previous
         self.revision = stored.revision
         self.time = time
-        self.frames: dict[Any, Any] | None = None
-        self._gone: StoredObject | None = None
 
     def gone(self) -> StoredObject:
         """What a watcher is shown whose selection the object has left: its state before, at this revision."""
         if self.type == "DELETED" or self.previous is None:
             return self.stored
-        if self._gone is None:
-            self._gone = self.previous.at_revision(self.revision)
-        return self._gone
+        return self.previous.at_revision(self.revision)
+
+    @property
+    def weight(self) -> int:
+        """Bytes that nothing but the log keeps alive."""
+        last = len(self.stored.raw) if self.type == "DELETED" else 0
+        return last + (len(self.previous.raw) if self.previous is not None else 0)

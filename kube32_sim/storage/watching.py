@@ -12,6 +12,7 @@ waits in its backlog.  Position is taken before the snapshot, in the same instan
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,6 +21,8 @@ from kube32_sim.clock import Gauge
 from kube32_sim.storage.interface import Storage
 from kube32_sim.storage.memory import MemoryStore
 from kube32_sim.storage.objects import Event, StoredObject
+
+log = logging.getLogger(__name__)
 
 
 class Matcher(Protocol):
@@ -89,30 +92,38 @@ class Group:
         self.members: dict[Member, Any] = {}
         self.pending: list[Any] = []
 
-    def frame(self, event: Event) -> Any | None:
+    def frame(self, event: Event, made: dict[Any, Any]) -> Any | None:
+        """made: the frames of this event so far, shared with the groups that encode alike."""
         seen = self.selection.transition(event)
         if seen is None:
             return None
-        frames = event.frames
-        if frames is None:
-            frames = event.frames = {}
         key = (seen[0], self.encoder.key)
-        frame = frames.get(key)
+        frame = made.get(key)
         if frame is None:
-            frame = frames[key] = self.encoder.encode(*seen)
+            frame = made[key] = self.encoder.encode(*seen)
         return frame
 
     def flush(self) -> None:
         frames, self.pending = self.pending, []
         payload = self.encoder.join(frames)
         for member in tuple(self.members):
-            member.hand_over(payload)
+            try:
+                member.hand_over(payload)
+            except Exception:
+                log.exception("a watcher of %s failed", self.storage[1])
+                member.cut()
+
+    def cut(self) -> None:
+        """Something cannot be told to the members: none must believe that it knows everything."""
+        for member in tuple(self.members):
+            member.cut()
 
 
 class Member:
     """One watcher.  `deliver(payload)` is called in the event loop's turn after the change, once live.
 
-    backlog_limit bounds what may wait while the member catches up; beyond it `overflow` is called, once.
+    limit bounds what may wait while the member catches up, by the len() of payloads (bytes, or how many changes).
+    Who lets more wait, or cannot be told of a change, is cut: he has left then, and `overflow` is called.
     """
 
     def __init__(
@@ -124,15 +135,16 @@ class Member:
         self._overflow = overflow
         self._limit = limit
         self._backlog: list[Any] | None = []
+        self._waiting = 0
 
     def hand_over(self, payload: Any) -> None:
         if self._backlog is None:
             self._deliver(payload)
             return
         self._backlog.append(payload)
-        if len(self._backlog) > self._limit:
-            self.stop()
-            self._overflow()
+        self._waiting += len(payload)
+        if self._waiting > self._limit:
+            self.cut()
 
     def go_live(self) -> None:
         """Catching up is done: deliver what came meanwhile, and everything from now on."""
@@ -142,6 +154,10 @@ class Member:
 
     def stop(self) -> None:
         self._hub.leave(self)
+
+    def cut(self) -> None:
+        self.stop()
+        self._overflow()
 
 
 Scope = tuple[str, ...]
@@ -155,7 +171,6 @@ class Hub:
         self._gauge = gauge
         self._groups: dict[Storage, dict[Scope, dict[tuple[Any, ...], Group]]] = {}
         self._dirty: dict[Group, None] = {}
-        self._told: list[Event] = []
         store.subscribe(self._on_event)
 
     def watching(self, storage: Storage) -> bool:
@@ -176,7 +191,7 @@ class Hub:
         limit: int = 10_000,
     ) -> Member:
         """Register at the present position: everything appended after this call reaches the member."""
-        self._flush()
+        self.flush()
         scopes = self._groups.setdefault(storage, {})
         groups = scopes.setdefault(self._scope(selection), {})
         key = (selection.key, encoder.key)
@@ -227,13 +242,14 @@ class Hub:
                 yield from groups.values()
 
     def _on_event(self, event: Event) -> None:
-        self._gather(event)
-        if event.frames is not None:
-            self._told.append(event)
-
-    def _gather(self, event: Event) -> None:
-        for group in self._concerned(event):
-            frame = group.frame(event)
+        made: dict[Any, Any] = {}
+        for group in tuple(self._concerned(event)):
+            try:
+                frame = group.frame(event, made)
+            except Exception:
+                log.exception("%s %s cannot be told", event.stored.storage[1], event.stored.key)
+                group.cut()
+                continue
             if frame is None:
                 continue
             if not self._dirty:
@@ -243,13 +259,11 @@ class Hub:
             group.pending.append(frame)
 
     def _turn(self) -> None:
-        self._flush()
+        self.flush()
         self._gauge.down()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Hand over what is pending, so that who is live has been told everything up to the present revision."""
         dirty, self._dirty = self._dirty, {}
         for group in dirty:
             group.flush()
-        told, self._told = self._told, []
-        for event in told:
-            event.frames = None  # the log keeps events for long; their encoded forms would double it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -22,3 +23,12 @@ def until(condition: Callable[[], T], what: str, patience: float = PATIENCE) -> 
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {patience:.0f} s: {what} (last answer: {answer!r})")
         time.sleep(0.02)
+
+
+async def eventually(condition: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
+    """The same within an event loop, which goes on meanwhile."""
+    deadline = time.monotonic() + patience
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {patience:.0f} s: {what}")
+        await asyncio.sleep(0.001)
