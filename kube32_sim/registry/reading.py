@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+
+import orjson
 
 from kube32_sim.api import errors, selectors
 from kube32_sim.api.resources import ResourceType
@@ -68,20 +69,24 @@ class Page:
 
 
 def encode_continue(revision: int, key: str) -> str:
-    text = json.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": key + "\0"}, separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    text = orjson.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": key + "\0"})
+    return base64.urlsafe_b64encode(text).decode().rstrip("=")
 
 
 def decode_continue(token: str) -> tuple[int, str]:
     """(revision, key after which to go on); revision -1: as of now."""
     try:
-        data = json.loads(base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True))
+        data = orjson.loads(base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True))
         revision, start = data["rv"], data["start"]
-        if data["v"] != "meta.k8s.io/v1" or type(revision) is not int or type(start) is not str or not start:
+        if data["v"] != "meta.k8s.io/v1" or type(revision) is not int or type(start) is not str or start[-1:] != "\0":
             raise ValueError("incomplete token")
         return revision, start[:-1]
     except (ValueError, KeyError, TypeError, binascii.Error) as error:
-        raise errors.bad_request(f"invalid continue token: continue key is not valid: {error}") from error
+        raise _bad_token(str(error)) from error
+
+
+def _bad_token(why: str) -> errors.ApiError:
+    return errors.bad_request(f"invalid continue token: continue key is not valid: {why}")
 
 
 def _candidates(
@@ -99,6 +104,20 @@ def _candidates(
     return store.page(row.storage, selection.namespace, revision, after)
 
 
+def _narrow(found: Iterator[StoredObject], selection: Selection) -> Iterator[StoredObject]:
+    """What the selection matches.  Where it asks for one value of a label, most are turned down without a call."""
+    labels = selection.labels
+    for requirement in labels.requirements if isinstance(labels, selectors.LabelSelector) else ():
+        if requirement.operator in ("=", "=="):
+            found = _labelled(found, requirement.key, requirement.values[0])
+            break
+    return (stored for stored in found if selection.matches(stored))
+
+
+def _labelled(found: Iterator[StoredObject], key: str, value: str) -> Iterator[StoredObject]:
+    return (stored for stored in found if stored.labels.get(key) == value)
+
+
 def list_page(
     store: MemoryStore,
     row: ResourceType,
@@ -113,6 +132,10 @@ def list_page(
     at = store.revision if revision is None else revision
     if continue_token:
         at, after = decode_continue(continue_token)
+        if selection.namespace and not after.startswith(f"{selection.namespace}/"):
+            raise _bad_token("it is of another namespace's list")
+        if at > store.revision:
+            raise _bad_token("it is of a revision that is still to come")
         if at < 0:
             at = store.revision
     try:
@@ -123,7 +146,7 @@ def list_page(
         raise errors.expired(CONTINUE_TOO_OLD, encode_continue(-1, after)) from error
     narrowed = bool(selection.name or selection.labels or selection.fields or selection.exact)
     if narrowed:
-        found = (stored for stored in found if selection.matches(stored))
+        found = _narrow(found, selection)
     if limit <= 0:
         return Page(list(found), at)
     items = list(islice(found, limit))

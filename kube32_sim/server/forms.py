@@ -6,7 +6,7 @@ A `Form` turns stored objects into bytes.  Each stored revision carries its JSON
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -91,10 +91,14 @@ class JsonForm:
         meta = tables.list_meta(str(page.revision), page.continue_token, page.remaining)
         head = _opening(f"{row.kind}List", row.api_version) + b'"metadata":' + meta + b',"items":['
         if self._shapes.native(row) and not row.names_in_list:
-            items: Iterable[bytes] = [stored.raw for stored in page.items]
+            items = [stored.raw for stored in page.items]
         else:
             items = [self._shapes.item(row, stored) for stored in page.items]
-        return b"".join((head, b",".join(items), b"]}"))
+        if not items:
+            return head + b"]}"
+        items[0] = head + items[0]
+        items[-1] += b"]}"
+        return b",".join(items)  # at once: lists are long
 
     def event(self, row: ResourceType, kind: str, stored: StoredObject, *, first: bool) -> bytes:
         return self._shapes.whole(row, stored)

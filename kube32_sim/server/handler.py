@@ -68,7 +68,7 @@ def to_yaml(body: bytes) -> bytes:
 class Call:
     """One request about a resource, with what has been found out about it."""
 
-    __slots__ = ("accepted", "info", "query", "request", "row", "subresource", "user")
+    __slots__ = ("accepted", "info", "query", "request", "row", "stream_headers", "subresource", "user")
 
     def __init__(
         self, request: web.BaseRequest, info: RequestInfo, query: Query, user: User, target: paths.Target
@@ -79,6 +79,7 @@ class Call:
         self.user = user
         self.row, self.subresource = target
         self.accepted = media.PLAIN
+        self.stream_headers = CIMultiDict(JSON_HEADERS)
 
     def asked(self, dry_run: bool = False) -> Asked:
         info = self.info
@@ -134,7 +135,8 @@ class Handler:
         body = response.body
         if not isinstance(body, bytes) or len(body) < GZIP_FROM:
             return
-        if "gzip" in request.headers.get("Accept-Encoding", ""):
+        accepted = request.headers.get("Accept-Encoding", "").split(",")
+        if any(encoding.strip() == "gzip" for encoding in accepted):
             compressor = zlib.compressobj(1, zlib.DEFLATED, 31)
             response.body = compressor.compress(body) + compressor.flush()
             response.headers["Content-Encoding"] = "gzip"
@@ -158,6 +160,7 @@ class Handler:
         if old is None:
             return await self._about_resource(call, accept)
         warning = ("Warning", f"299 - {quoted(old)}")
+        call.stream_headers.add(*warning)
         try:
             response = await self._about_resource(call, accept)
         except ApiError as error:
@@ -267,7 +270,7 @@ class Handler:
         )
         selection = select(call.row, call.info.namespace, wanted.labels, wanted.fields)
         stream = Stream(call.request, self._registry, self._hub, call.row, selection, form, watching)
-        response = web.StreamResponse(headers=CIMultiDict(JSON_HEADERS))
+        response = web.StreamResponse(headers=call.stream_headers)
         if call.request.version >= HttpVersion11:
             response.enable_chunked_encoding()
         try:
@@ -404,10 +407,19 @@ class Handler:
 
 
 async def read_body(request: web.BaseRequest) -> bytes:
+    _let_send(request)
     try:
         return await request.read()
     except (ValueError, zlib.error, web.RequestPayloadError) as error:
         raise errors.bad_request(f"the request body cannot be read: {error}") from error
+
+
+def _let_send(request: web.BaseRequest) -> None:
+    """Tell a client that waits for it (`Expect: 100-continue`) to send its body."""
+    if request.headers.get("Expect", "").lower() != "100-continue" or request.content.is_eof():
+        return
+    if request.transport is not None and request.version >= HttpVersion11:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
 def plain_not_found() -> web.Response:

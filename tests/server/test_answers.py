@@ -1,0 +1,267 @@
+"""What leaves the server around its objects: codes, headers, forms and failures; and all the HTTP that is legal."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from kube32_sim.client import Resource
+from kube32_sim.cluster import Cluster
+from tests.support.wire import Wire, connected, head
+
+MAPS = Resource("", "v1", "configmaps")
+PATH = "/api/v1/namespaces/default/configmaps"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+def config_map(name: str, size: int = 0) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"text": "x" * size}}
+
+
+async def fill(cluster: Cluster, count: int, size: int) -> None:
+    for number in range(count):
+        await cluster.client.create(MAPS, "default", config_map(f"m{number}", size))
+
+
+# compression
+
+
+@pytest.mark.parametrize(
+    ("accepted", "compressed"),
+    [
+        ("gzip", True),
+        ("deflate, gzip ,br", True),
+        ("", False),
+        ("deflate", False),
+        ("gzip;q=0", False),
+        ("x-gzip", False),
+    ],
+)
+async def test_large_answers_are_compressed_for_those_who_accept_it(
+    bare: Cluster, wire: Wire, accepted: str, compressed: bool
+) -> None:
+    await fill(bare, 3, 60_000)
+    answer = await wire("GET", PATH, Accept_Encoding=accepted)
+    assert (answer.header("content-encoding") == "gzip") == compressed
+    text = gzip.decompress(answer.body) if compressed else answer.body
+    assert [item["metadata"]["name"] for item in json.loads(text)["items"]] == ["m0", "m1", "m2"]
+    assert ("Accept-Encoding" in answer.header("vary")) == compressed
+
+
+async def test_small_answers_are_not_compressed(bare: Cluster, wire: Wire) -> None:
+    await fill(bare, 1, 100_000)
+    answer = await wire("GET", PATH, Accept_Encoding="gzip")
+    assert answer.header("content-encoding") == ""
+    assert answer.json()["items"][0]["metadata"]["name"] == "m0"
+
+
+# forms
+
+
+async def test_yaml_goes_in_and_out(wire: Wire) -> None:
+    text = b"metadata:\n  name: yaml\ndata: {a: 'no', b: 'x: y'}\n"
+    made = await wire("POST", PATH, text, Content_Type="application/yaml", Accept="application/yaml")
+    assert (made.status, made.header("content-type")) == (201, "application/yaml")
+    assert yaml.safe_load(made.body)["data"] == {"a": "no", "b": "x: y"}
+    failed = await wire("POST", PATH, text, Content_Type="application/yaml", Accept="application/yaml")
+    assert (failed.status, yaml.safe_load(failed.body)["reason"]) == (409, "AlreadyExists")
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/healthz", 200), ("/version", 200), ("/api", 200), ("/apis/apps/v1", 200), ("/nowhere", 404), (PATH, 405)],
+)
+async def test_head_answers_without_a_body(wire: Wire, path: str, status: int) -> None:
+    answer = await wire("HEAD", path)
+    assert (answer.status, answer.body) == (status, b"")
+    assert (await wire("GET", "/healthz")).body == b"ok"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("OPTIONS", PATH, 405),
+        ("OPTIONS", "/healthz", 405),
+        ("POST", "/version", 405),
+        ("POST", "/api/v1/pods", 405),
+        ("DELETE", "/api/v1/pods", 405),
+        ("PUT", PATH, 405),
+        ("PATCH", PATH, 405),
+        ("PATCH", "/api/v1/namespaces/default/pods/x/eviction", 405),
+        ("GET", "/api/v1/namespaces/default/pods/x/nothing", 404),
+        ("GET", "/api/v1/nothings", 404),
+        ("GET", "/api/v9/pods", 404),
+        ("GET", "/apis/apps/v9/deployments", 404),
+        ("GET", "/api/v1/namespaces/default/nodes", 404),
+        ("GET", "/api/v1/pods/x", 404),
+    ],
+)
+async def test_what_is_not_served_is_a_status(wire: Wire, method: str, path: str, status: int) -> None:
+    answer = await wire(method, path)
+    body = answer.json()
+    assert (answer.status, body["code"], body["kind"], body["status"]) == (status, status, "Status", "Failure")
+
+
+@pytest.mark.parametrize("path", ["/", "/nowhere", "/api/v1//pods", "/apis/no.such/v1/x", "/healthz/nothing"])
+async def test_paths_outside_the_api_are_plainly_not_found(wire: Wire, path: str) -> None:
+    answer = await wire("GET", path)
+    if path == "/" and answer.status == 200:
+        return
+    assert (answer.status, answer.body) == (404, b"404 page not found\n")
+
+
+async def test_discovery_is_known_by_its_tag(wire: Wire) -> None:
+    for path in ("/api", "/apis", "/openapi/v3", "/openapi/v2"):
+        first = await wire("GET", path, Accept="application/json")
+        tag = first.header("etag")
+        assert (first.status, bool(tag)) == (200, True), path
+        again = await wire("GET", path, Accept="application/json", If_None_Match=tag)
+        assert (again.status, again.body) == (304, b""), path
+        other = await wire("GET", path, Accept="application/json", If_None_Match='"other"')
+        assert (other.status, other.body) == (200, first.body), path
+
+
+async def test_bodies_that_are_too_large_are_refused(wire: Wire) -> None:
+    answer = await wire("POST", PATH, config_map("big", 3 << 20))
+    assert (answer.status, answer.json()["reason"]) == (413, "RequestEntityTooLarge")
+
+
+async def test_a_chunked_body_that_is_too_large_is_refused(bare: Cluster) -> None:
+    async with connected(bare.port) as wire:
+        await wire.send(head(f"POST {PATH} HTTP/1.1", {"Host": "x", "Transfer-Encoding": "chunked"}))
+        piece = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+        try:
+            for _ in range(64):
+                await wire.send(piece)
+            await wire.send(b"0\r\n\r\n")
+        except ConnectionError:
+            return  # refused before all of it was sent
+        assert (await wire.answer()).status == 413
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/xml", "image/png; q=1"])
+async def test_unknown_media_are_refused(wire: Wire, content_type: str) -> None:
+    answer = await wire("POST", PATH, b"<x/>", Content_Type=content_type)
+    assert (answer.status, answer.json()["reason"]) == (415, "UnsupportedMediaType")
+    assert (await wire("PATCH", f"{PATH}/x", b"{}", Content_Type="application/json")).status == 415
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/xml", "image/*"])
+async def test_forms_that_do_not_exist_are_not_acceptable(wire: Wire, accept: str) -> None:
+    answer = await wire("GET", PATH, Accept=accept)
+    assert (answer.status, answer.json()["reason"]) == (406, "NotAcceptable")
+
+
+async def test_deprecation_is_told_with_successes_failures_and_watches(bare: Cluster) -> None:
+    path = "/api/v1/namespaces/default/endpoints"
+    for suffix, status in (("", 200), ("/none", 404), ("?watch=true&timeoutSeconds=1", 200), ("?limit=x", 400)):
+        async with connected(bare.port) as wire:
+            await wire.ask("GET", path + suffix)
+            answer = await wire.begin()
+            assert answer.status == status
+            assert answer.header("warning").startswith('299 - "v1 Endpoints is deprecated in v1.33+'), suffix
+
+
+async def test_warnings_are_headers_whatever_they_quote(wire: Wire) -> None:
+    body = config_map("w") | {'odd"\\\n\x01é': 1}
+    answer = await wire("POST", f"{PATH}?fieldValidation=Warn", body)
+    assert answer.status == 201
+    assert answer.header("warning").startswith('299 - "unknown field')
+
+
+# HTTP
+
+
+async def test_header_names_have_no_case(bare: Cluster, wire: Wire) -> None:
+    body = json.dumps(config_map("a")).encode()
+    lines = f"POST {PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+    await wire.send(lines.encode() + b"aCcEpT: " + TABLE.encode() + b"\r\n\r\n" + body)
+    answer = await wire.answer()
+    assert (answer.status, answer.json()["kind"]) == (201, "Table")
+
+
+async def test_bodies_may_come_in_chunks(wire: Wire) -> None:
+    body = json.dumps(config_map("a", 100)).encode()
+    headers = {"Host": "x", "Content-Type": "application/json", "Transfer-Encoding": "chunked"}
+    await wire.send(head(f"POST {PATH} HTTP/1.1", headers))
+    for start in range(0, len(body), 7):
+        part = body[start : start + 7]
+        await wire.send(b"%x;ext=1\r\n%b\r\n" % (len(part), part))
+        await asyncio.sleep(0)
+    await wire.send(b"0\r\n\r\n")
+    assert (await wire.answer()).status == 201
+
+
+async def test_a_client_may_wait_to_be_told_to_send_its_body(wire: Wire) -> None:
+    body = json.dumps(config_map("a")).encode()
+    headers = {
+        "Host": "x",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        "Expect": "100-continue",
+    }
+    await wire.send(head(f"POST {PATH} HTTP/1.1", headers))
+    assert (await wire.answer()).status == 100
+    await wire.send(body)
+    assert (await wire.answer()).status == 201
+
+
+async def test_requests_may_be_sent_before_the_answers_to_those_before(bare: Cluster, wire: Wire) -> None:
+    await fill(bare, 3, 10)
+    requests = [head(f"GET {PATH}/m{number} HTTP/1.1", {"Host": "x"}) for number in (2, 0, 9, 1)]
+    await wire.send(b"".join(requests))
+    answers = [await wire.answer() for _ in requests]
+    assert [answer.status for answer in answers] == [200, 200, 404, 200]
+    assert [answer.json()["metadata"].get("name") for answer in answers] == ["m2", "m0", None, "m1"]
+
+
+async def test_http_1_0(bare: Cluster) -> None:
+    await fill(bare, 1, 10)
+    async with connected(bare.port) as wire:
+        await wire.send(f"GET {PATH}/m0 HTTP/1.0\r\n\r\n".encode())
+        answer = await wire.answer()
+        assert (answer.status, answer.json()["metadata"]["name"]) == (200, "m0")
+        assert await wire.rest() == b""
+
+
+async def test_a_whole_address_may_stand_in_the_request_line(bare: Cluster, wire: Wire) -> None:
+    await fill(bare, 1, 10)
+    await wire.send(head(f"GET http://127.0.0.1:{bare.port}{PATH}/m0?pretty=true HTTP/1.1", {"Host": "x"}))
+    assert (await wire.answer()).json()["metadata"]["name"] == "m0"
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /api/v1/namespaces/\xed\xa0\x80/pods/%ed%a0%80 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /api/v1/pods?labelSelector=\xff%ff HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /api HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
+        b"GET /" + b"y" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Encoding: gzip\r\n\r\nabc",
+        b"GET /api HTTP/1.1\r\nHost: x\r\nAccept: \xff\xfe\r\nAuthorization: Bearer \xff\r\n\r\n",
+    ],
+    ids=range(13),
+)
+async def test_junk_on_the_socket_harms_nobody(bare: Cluster, wire: Wire, caplog: Any, junk: bytes) -> None:
+    async with connected(bare.port) as other:
+        await other.send(junk)
+        try:
+            async with asyncio.timeout(2):
+                answer = await other.begin()
+            assert answer.status < 500
+        except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
+            pass  # it waits for more, or has hung up
+    assert (await wire("GET", "/healthz")).body == b"ok"
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
