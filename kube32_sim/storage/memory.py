@@ -68,7 +68,7 @@ class Bucket:
 
     def keys(self, namespace: str, after: str | None = None) -> Iterator[str]:
         if not namespace:
-            return iter(self.objects.irange(after, None, (False, True)))
+            return iter(self.objects if after is None else self.objects.irange(after, None, (False, True)))
         low = f"{namespace}/" if after is None else after
         return iter(self.objects.irange(low, f"{namespace}0", (False, False)))  # "0" follows "/"
 
@@ -123,10 +123,9 @@ class MemoryStore:
 
     def list(self, storage: Storage, namespace: str = "") -> Sequence[StoredObject]:
         bucket = self.bucket(storage)
-        if not namespace:
-            return list(bucket.objects.values())
-        objects = bucket.objects
-        return [objects[key] for key in bucket.keys(namespace)]
+        if not bucket.objects:
+            return []
+        return list(map(bucket.objects.__getitem__, bucket.keys(namespace)))
 
     def by_field(self, storage: Storage, field: str, value: str) -> Sequence[StoredObject]:
         """In key order; the field must be one of the row's `indexed`."""
@@ -148,7 +147,7 @@ class MemoryStore:
         bucket = self.bucket(storage)
         past = self._undone(bucket, revision)
         if not past:
-            return (bucket.objects[key] for key in bucket.keys(namespace, after))
+            return map(bucket.objects.__getitem__, bucket.keys(namespace, after))
         prefix = f"{namespace}/" if namespace else ""
         wanted = [
             k for k, old in past.items() if old is not None and k.startswith(prefix) and (after is None or k > after)
