@@ -27,7 +27,7 @@ from kube32_sim.kubeconfig import Access, write_kubeconfig
 from kube32_sim.local_client import LocalClient
 from kube32_sim.loops import Loops, make_scheduler
 from kube32_sim.metrics import Metrics
-from kube32_sim.options import ServeOptions
+from kube32_sim.options import KUBECONFIG, ServeOptions
 from kube32_sim.registry.registry import Registry
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.server.app import ApiServer
@@ -100,6 +100,8 @@ class Cluster:
         self.loops.start()
         self._stack.append(self.loops)
         await self._start_boards()
+        if options.kubeconfig is not None:
+            write_kubeconfig(options.kubeconfig, self.access)
         self._ready = True
 
     def _announce(self, pod: dict[str, object]) -> None:
@@ -114,7 +116,8 @@ class Cluster:
         options = self.options
         context, ca = None, None
         if options.tls_self_signed:
-            context, ca = tls.self_signed_context(options.host, self.clock.now())
+            # the other side looks at its own clock, whatever time it is in here
+            context, ca = tls.self_signed_context(options.host, RealClock().now())
         elif options.tls_cert is not None and options.tls_key is not None:
             context, ca = tls.context_from_files(options.tls_cert, options.tls_key)
         tokens, token = self._tokens()
@@ -178,11 +181,8 @@ def admission_config(options: ServeOptions) -> AdmissionConfig:
 
 async def serve(options: ServeOptions) -> None:
     """Run a cluster until cancelled; prints one line when it is ready, and how to use it."""
-    from kube32_sim.options import KUBECONFIG
-
-    options = replace(options, kubeconfig=options.kubeconfig or KUBECONFIG)
-    async with Cluster(options) as cluster:
-        path = write_kubeconfig(options.kubeconfig or KUBECONFIG, cluster.access)
+    path = (options.kubeconfig or KUBECONFIG).expanduser()
+    async with Cluster(replace(options, kubeconfig=path)) as cluster:
         print(f"kube32-sim is serving on {cluster.url}", flush=True)
         print(f"Use it:  export KUBECONFIG={path}  and then  kubectl get nodes", flush=True)
         await asyncio.get_running_loop().create_future()

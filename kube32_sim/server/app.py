@@ -15,7 +15,7 @@ from aiohttp import web
 
 from kube32_sim.server.handler import MAX_BODY, Handler
 
-SHUTDOWN_SECONDS = 2.0
+SHUTDOWN_SECONDS = 1.0
 # What is no HTTP at all is answered with a 400; a traceback for each is no help.
 logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
 

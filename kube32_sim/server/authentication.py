@@ -34,23 +34,29 @@ class TokenFileError(OptionError):
 
 def read_tokens(path: Path) -> dict[bytes, User]:
     """`token,user,uid,"group1,group2"` a line, as kube-apiserver's --token-auth-file."""
-    tokens: dict[bytes, User] = {}
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise TokenFileError(f"--token-file {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise TokenFileError(f"--token-file {path}: no UTF-8 text") from error
-    for number, record in enumerate(csv.reader(text.splitlines(), skipinitialspace=True), 1):
-        if not record or record[0].startswith("#"):
-            continue
-        if len(record) < 3 or not record[0] or not record[1]:
-            raise TokenFileError(f'--token-file {path}, line {number}: expected token,user,uid[,"group1,group2"]')
-        groups = tuple(group.strip() for group in record[3].split(",") if group.strip()) if len(record) > 3 else ()
-        tokens[record[0].encode()] = User(record[1], record[2], (*groups, "system:authenticated"))
+    lines = csv.reader(text.splitlines(keepends=True), skipinitialspace=True)
+    try:
+        tokens = dict(_entry(record) for record in lines if record and not record[0].startswith("#"))
+    except (csv.Error, ValueError) as error:
+        raise TokenFileError(f"--token-file {path}, line {lines.line_num}: {error}") from error
     if not tokens:
         raise TokenFileError(f"--token-file {path}: no tokens in it")
     return tokens
+
+
+def _entry(record: Sequence[str]) -> tuple[bytes, User]:
+    """(token, user) of one line's fields; ValueError where they are not what they should be."""
+    token, name, uid, *more = [*map(str.strip, record), "", ""]
+    if len(record) < 3 or not token or not name:
+        raise ValueError('expected token,user,uid[,"group1,group2"]')
+    groups = tuple(group.strip() for group in more[0].split(",") if group.strip())
+    return token.encode(), User(name, uid, (*groups, "system:authenticated"))
 
 
 class Authenticator:
@@ -96,7 +102,7 @@ def authorize(
     user: User, verb: str, path: str, group: str, plural: str, name: str, namespace: str, subresource: str
 ) -> None:
     """Anonymous callers may look at health and version only; ApiError 403 otherwise."""
-    if not user.anonymous or path.startswith(OPEN_PATHS):
+    if not user.anonymous or (path in OPEN_PATHS and verb in ("get", "head")):
         return
     if not plural:
         message = f'forbidden: User "{user.name}" cannot {verb} path "{path}"'

@@ -134,7 +134,11 @@ async def connected(port: int, *, room: int = 0) -> AsyncIterator[Wire]:
     if room:
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
     plain.setblocking(False)
-    await asyncio.get_running_loop().sock_connect(plain, ("127.0.0.1", port))
+    try:
+        await asyncio.get_running_loop().sock_connect(plain, ("127.0.0.1", port))
+    except OSError:
+        plain.close()
+        raise
     reader, writer = await asyncio.open_connection(sock=plain, limit=max(room, 1 << 16))
     wire = Wire(reader, writer)
     try:

@@ -1,0 +1,150 @@
+"""Who may call: token files and their errors, unknown and missing tokens, tokens of ServiceAccounts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from kube32_sim.client import Resource
+from kube32_sim.cluster import Cluster
+from kube32_sim.options import OptionError, ServeOptions
+from kube32_sim.server.authentication import TokenFileError, read_tokens
+from tests.support.wire import Answer, connected
+
+ACCOUNTS = Resource("", "v1", "serviceaccounts")
+TOKENS = """# who may call
+root,admin,1,"system:masters"
+
+dev-token, dev , 2, "developers, testers"
+nobody-token,nobody,3
+"""
+
+
+def written(directory: Path, text: str | bytes) -> Path:
+    path = directory / "tokens.csv"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def options(tokens: Path) -> ServeOptions:
+    return ServeOptions(port=0, nodes=0, controllers="none", token_file=tokens, clock="virtual")
+
+
+@pytest_asyncio.fixture
+async def guarded(tmp_path: Path) -> AsyncIterator[Cluster]:
+    """A server that asks for tokens, on a virtual clock."""
+    async with Cluster(options(written(tmp_path, TOKENS))) as cluster:
+        yield cluster
+
+
+async def ask(cluster: Cluster, path: str, authorization: str = "", method: str = "GET", body: object = None) -> Answer:
+    headers = {"Authorization": authorization} if authorization else {}
+    async with connected(cluster.port) as wire:
+        return await wire(method, path, body, **headers)
+
+
+def test_a_token_file(tmp_path: Path) -> None:
+    tokens = read_tokens(written(tmp_path, TOKENS))
+    assert set(tokens) == {b"root", b"dev-token", b"nobody-token"}
+    assert tokens[b"root"].groups == ("system:masters", "system:authenticated")
+    assert tokens[b"dev-token"].groups == ("developers", "testers", "system:authenticated")
+    assert (tokens[b"nobody-token"].name, tokens[b"nobody-token"].uid) == ("nobody", "3")
+
+
+def test_a_token_file_as_windows_writes_it(tmp_path: Path) -> None:
+    text = b"\xef\xbb\xbf" + TOKENS.replace("# who may call\n", "").replace("\n", "\r\n").encode()
+    assert set(read_tokens(written(tmp_path, text))) == {b"root", b"dev-token", b"nobody-token"}
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("a,b,c\nonly-a-token\n", "line 2: expected token,user,uid"),
+        ("\n\na,b,c\n,user,1\n", "line 4: expected token,user,uid"),
+        ("a,,1", "line 1: expected token,user,uid"),
+        ('a,b,1,"x\ny"\nbad\n', "line 3: expected token,user,uid"),
+        ("a,b," + "c" * 200_000, "line 1: field larger than field limit"),
+        ("", "no tokens in it"),
+        ("# nothing\n", "no tokens in it"),
+        (b"a,b,\xff", "no UTF-8 text"),
+    ],
+)
+def test_a_bad_token_file_is_named_with_its_line(tmp_path: Path, text: str | bytes, where: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(TokenFileError) as caught:
+        read_tokens(path)
+    assert str(caught.value).startswith(f"--token-file {path}")
+    assert where in str(caught.value)
+
+
+def test_a_token_file_that_is_not_there(tmp_path: Path) -> None:
+    for path, why in ((tmp_path / "none", "No such file"), (tmp_path, "Is a directory")):
+        with pytest.raises(TokenFileError, match=why):
+            read_tokens(path)
+
+
+async def test_a_known_token_opens_everything(guarded: Cluster) -> None:
+    for given in ("Bearer root", "bearer root", "Bearer  nobody-token "):
+        assert (await ask(guarded, "/api/v1/nodes", given)).status == 200
+
+
+@pytest.mark.parametrize("token", ["wrong", "root2", "roo", "é", "a.b.c", "....", "e30.e30.e30"])
+async def test_an_unknown_token_is_401(guarded: Cluster, token: str) -> None:
+    for path in ("/api/v1/nodes", "/healthz", "/nowhere"):
+        answer = await ask(guarded, path, f"Bearer {token}")
+        assert (answer.status, answer.json()["reason"]) == (401, "Unauthorized")
+
+
+@pytest.mark.parametrize("authorization", ["", "Basic cm9vdDpyb290", "Bearer", "root"])
+async def test_without_a_token_one_may_only_look_at_health_and_version(guarded: Cluster, authorization: str) -> None:
+    for path in ("/healthz", "/readyz", "/livez", "/version"):
+        assert (await ask(guarded, path, authorization)).status == 200
+    for path in (
+        "/api",
+        "/apis",
+        "/metrics",
+        "/openapi/v3",
+        "/nowhere",
+        "/version/../api/v1/secrets",
+        "/healthz/../api",
+    ):
+        answer = await ask(guarded, path, authorization)
+        assert answer.status == 403, path
+    refused = (await ask(guarded, "/api/v1/namespaces/default/pods/p/log", authorization)).json()
+    who = 'pods "p" is forbidden: User "system:anonymous" cannot get resource "pods/log" in API group ""'
+    assert refused["message"] == f'{who} in the namespace "default"'
+    assert (await ask(guarded, "/api/v1/pods?watch=1", authorization)).status == 403
+    assert (await ask(guarded, "/api/v1/namespaces", authorization, "POST", {})).status == 403
+
+
+async def test_a_service_account_may_call_until_its_token_ends(guarded: Cluster) -> None:
+    await guarded.client.create(ACCOUNTS, "default", {"metadata": {"name": "robot"}})
+    path = "/api/v1/namespaces/default/serviceaccounts/robot/token"
+    made = await ask(guarded, path, "Bearer root", "POST", {"spec": {"expirationSeconds": 600}})
+    token = made.json()["status"]["token"]
+    me = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    review = await ask(guarded, me, f"Bearer {token}", "POST", {})
+    assert review.json()["status"]["userInfo"]["username"] == "system:serviceaccount:default:robot"
+    assert (await ask(guarded, "/api/v1/nodes", f"Bearer {token[:-2]}")).status == 401
+    head, claims, signature = token.split(".")
+    assert (await ask(guarded, "/api/v1/nodes", f"Bearer {head}.{claims}e30.{signature}")).status == 401
+    await guarded.clock.advance(599)  # type: ignore[attr-defined]
+    assert (await ask(guarded, "/api/v1/nodes", f"Bearer {token}")).status == 200
+    await guarded.clock.advance(2)  # type: ignore[attr-defined]
+    assert (await ask(guarded, "/api/v1/nodes", f"Bearer {token}")).status == 401
+
+
+async def test_without_a_token_file_everybody_is_an_administrator(bare: Cluster) -> None:
+    for given in ("", "Bearer whatever", "Basic x"):
+        assert (await ask(bare, "/api/v1/nodes", given)).status == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
+def test_an_open_server_is_not_offered_to_other_machines(tmp_path: Path, host: str) -> None:
+    with pytest.raises(OptionError, match="--allow-anonymous"):
+        ServeOptions(host=host)
+    ServeOptions(host=host, allow_anonymous=True)
+    ServeOptions(host=host, token_file=written(tmp_path, TOKENS))
