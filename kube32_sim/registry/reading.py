@@ -153,5 +153,11 @@ def list_page(
     ahead = next(found, None) if len(items) == limit else None
     if ahead is None:
         return Page(items, at)
-    remaining = None if narrowed else 1 + sum(1 for _ in found)
-    return Page(items, at, encode_continue(at, items[-1].key), remaining)
+    last = items[-1].key
+    if narrowed:
+        remaining = None
+    elif at >= store.revision:
+        remaining = store.count_after(row.storage, selection.namespace, last)
+    else:
+        remaining = 1 + sum(1 for _ in found)
+    return Page(items, at, encode_continue(at, last), remaining)

@@ -88,6 +88,10 @@ class JsonForm:
         return orjson.dumps(self._shapes.view(row, obj))
 
     def many(self, row: ResourceType, page: Page) -> bytes:
+        return b",".join(self.parts(row, page))
+
+    def parts(self, row: ResourceType, page: Page) -> list[bytes]:
+        """What is to be sent with commas in between."""
         meta = tables.list_meta(str(page.revision), page.continue_token, page.remaining)
         head = _opening(f"{row.kind}List", row.api_version) + b'"metadata":' + meta + b',"items":['
         if self._shapes.native(row) and not row.names_in_list:
@@ -95,10 +99,10 @@ class JsonForm:
         else:
             items = [self._shapes.item(row, stored) for stored in page.items]
         if not items:
-            return head + b"]}"
+            return [head + b"]}"]
         items[0] = head + items[0]
         items[-1] += b"]}"
-        return b",".join(items)  # at once: lists are long
+        return items
 
     def event(self, row: ResourceType, kind: str, stored: StoredObject, *, first: bool) -> bytes:
         return self._shapes.whole(row, stored)

@@ -31,6 +31,7 @@ from kube32_sim.server import virtual
 from kube32_sim.server.authentication import Authenticator, User, authorize
 from kube32_sim.server.documents import Documents
 from kube32_sim.server.forms import Form, JsonForm, MetadataForm, Shapes, TableForm
+from kube32_sim.server.long_lists import is_long, send_long
 from kube32_sim.server.streaming import DEFAULT_TIMEOUT, Stream, Streams, WatchOptions, expired_event
 from kube32_sim.storage.interface import Compacted, JsonObject
 from kube32_sim.storage.watching import Hub
@@ -58,6 +59,11 @@ def quoted(text: str) -> str:
     """A quoted-string of RFC 7230; control characters cannot be said in a header."""
     clean = "".join(c for c in text if c.isprintable())
     return '"' + clean.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def takes_gzip(request: web.BaseRequest) -> bool:
+    accepted = request.headers.get("Accept-Encoding", "").split(",")
+    return any(encoding.strip() == "gzip" for encoding in accepted)
 
 
 def to_yaml(body: bytes) -> bytes:
@@ -135,8 +141,7 @@ class Handler:
         body = response.body
         if not isinstance(body, bytes) or len(body) < GZIP_FROM:
             return
-        accepted = request.headers.get("Accept-Encoding", "").split(",")
-        if any(encoding.strip() == "gzip" for encoding in accepted):
+        if takes_gzip(request):
             compressor = zlib.compressobj(1, zlib.DEFLATED, 31)
             response.body = compressor.compress(body) + compressor.flush()
             response.headers["Content-Encoding"] = "gzip"
@@ -250,8 +255,12 @@ class Handler:
             limit=0 if version == 0 and not wanted.continue_ else wanted.limit,
             continue_token=wanted.continue_,
         )
-        body = form.many(call.row, page)
-        return self._encoded(call.accepted, body)
+        if form is not self._json or call.accepted.yaml:
+            return self._encoded(call.accepted, form.many(call.row, page))
+        parts = self._json.parts(call.row, page)
+        if is_long(parts) and not takes_gzip(call.request):
+            return await send_long(call.request, call.stream_headers, parts)
+        return self._encoded(call.accepted, b",".join(parts))
 
     async def _watch(self, call: Call) -> web.StreamResponse:
         name = call.info.name

@@ -66,6 +66,10 @@ class Bucket:
         if not entries:
             del self.indexes[field, stored.value(field)]
 
+    def count_after(self, namespace: str, after: str) -> int:
+        end = self.objects.bisect_left(f"{namespace}0") if namespace else len(self.objects)
+        return int(end - self.objects.bisect_right(after))
+
     def keys(self, namespace: str, after: str | None = None) -> Iterator[str]:
         if not namespace:
             return iter(self.objects if after is None else self.objects.irange(after, None, (False, True)))
@@ -120,6 +124,10 @@ class MemoryStore:
 
     def count(self, storage: Storage) -> int:
         return len(self.bucket(storage).objects)
+
+    def count_after(self, storage: Storage, namespace: str, after: str) -> int:
+        """How many objects there are beyond a key (of the namespace, if any)."""
+        return self.bucket(storage).count_after(namespace, after)
 
     def list(self, storage: Storage, namespace: str = "") -> Sequence[StoredObject]:
         bucket = self.bucket(storage)
