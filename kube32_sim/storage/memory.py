@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any
 
+import orjson
 from sortedcontainers import SortedDict
 
 from kube32_sim.api.meta import field_reader
@@ -33,6 +33,7 @@ from kube32_sim.storage.objects import Decoded, Event, StoredObject
 log = logging.getLogger(__name__)
 
 Listener = Callable[[Event], None]
+_SORTED = orjson.OPT_SORT_KEYS
 
 
 class Bucket:
@@ -214,7 +215,7 @@ class MemoryStore:
         if result is None:
             return Change(current, current, False)
         result["metadata"]["resourceVersion"] = str(current.revision)
-        if result == current.object():
+        if _same(result, current.object()):
             return Change(current, current, False)
         stored = self._new(bucket, key, result)
         bucket.put(stored, current)
@@ -327,5 +328,6 @@ class MemoryStore:
         assert self._log_bytes == sum(event.weight for _, event in self._log)
 
 
-def first(objects: Iterator[StoredObject], count: int) -> list[StoredObject]:
-    return list(islice(objects, count))
+def _same(one: JsonObject, other: JsonObject) -> bool:
+    """Whether two objects are the same JSON; to Python alone, true equals 1."""
+    return one == other and orjson.dumps(one, option=_SORTED) == orjson.dumps(other, option=_SORTED)
