@@ -1,6 +1,7 @@
 """The in-process client (`client.Client`): the registry itself, without HTTP in between.
 
-What loops and in-process boards hold.  Objects go in through the same decoding as bodies do, and come out as copies.
+What loops and in-process boards hold.  Objects go in through the same decoding as bodies do, and come out as copies;
+failures, and the ends of watches, are those of HTTP.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from typing import Any
 
 import orjson
 
-from kube32_sim.api import decode, errors
-from kube32_sim.api.options import DeleteOptions
+from kube32_sim.api import conversion, decode, errors, reviews
+from kube32_sim.api.options import delete_options, parse_resource_version
 from kube32_sim.api.patch import apply_merge_patch, apply_strategic
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.selectors import parse_labels, select_fields
 from kube32_sim.client import JsonObject, ListResult, Resource, WatchEvent
 from kube32_sim.registry import subresources
+from kube32_sim.registry.deletion import success
 from kube32_sim.registry.reading import list_page, select
-from kube32_sim.registry.registry import Asked, Registry
+from kube32_sim.registry.registry import Asked, Registry, Result
 from kube32_sim.storage.interface import Compacted
 from kube32_sim.storage.objects import StoredObject
 from kube32_sim.storage.watching import Hub, Selection
@@ -61,16 +63,20 @@ class LocalClient:
 
     @staticmethod
     def _shown(row: ResourceType, obj: JsonObject) -> JsonObject:
-        return {"kind": row.kind, "apiVersion": row.api_version, **obj}
+        """obj: the caller's own copy of what is stored."""
+        return {"kind": row.kind, "apiVersion": row.api_version, **conversion.to_view(row, obj)}
 
-    def _copy(self, row: ResourceType, obj: JsonObject) -> JsonObject:
-        return self._shown(row, orjson.loads(orjson.dumps(obj)))
+    def _copy(self, row: ResourceType, result: Result) -> JsonObject:
+        if result.stored is not None:
+            return self._shown(row, result.stored.copy())
+        return self._shown(row, orjson.loads(orjson.dumps(result.object())))
 
     @staticmethod
     def _decoded(row: ResourceType, obj: JsonObject) -> JsonObject:
+        """What to store for an object in the row's form."""
         plain = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}
         decoded, _ = decode.decode(plain, row.schema, row.kind, row.api_version)
-        return decoded
+        return conversion.from_view(row, decoded)
 
     async def get(self, resource: Resource, namespace: str, name: str) -> JsonObject:
         row = self._row(resource)
@@ -96,38 +102,47 @@ class LocalClient:
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
         row = self._row(resource)
         selection = _selection(row, namespace, label_selector, field_selector)
-        queue: deque[tuple[str, StoredObject]] = deque()
+        since = parse_resource_version(resource_version)
+        self._registry.bring_up_to_date(row)
+        if since is not None and since > self._registry.store.revision:
+            raise errors.timeout_rv_too_large(since, self._registry.store.revision)
+        queue: deque[tuple[str, StoredObject] | None] = deque()
         signal = self._registry.clock.signal()
 
-        def deliver(frames: Sequence[tuple[str, StoredObject]]) -> None:
+        def deliver(frames: Sequence[tuple[str, StoredObject] | None]) -> None:
             queue.extend(frames)
             signal.set()
 
-        member = self._hub.join(row.storage, selection, _Objects(), deliver, lambda: None)
+        member = self._hub.join(row.storage, selection, _Objects(), deliver, lambda: deliver([None]))
+        refusal: WatchEvent | None = None
         try:
-            queue.extend(self._past(row, selection, resource_version))
-            member.go_live()
+            queue.extend(self._past(row, selection, since))
+        except Compacted as error:
+            refusal = WatchEvent("ERROR", errors.too_old(error.requested, error.oldest).status())
+        member.go_live()
 
-            async def events() -> AsyncIterator[WatchEvent]:
-                while True:
-                    while queue:
-                        kind, stored = queue.popleft()
-                        yield WatchEvent(kind, self._shown(row, stored.copy()))
-                    await signal.wait()
+        async def events() -> AsyncIterator[WatchEvent]:
+            if refusal is not None:
+                yield refusal
+                return
+            while True:
+                while queue:
+                    entry = queue.popleft()
+                    if entry is None:
+                        return
+                    yield WatchEvent(entry[0], self._shown(row, entry[1].copy()))
+                await signal.wait()
 
+        try:
             yield events()
         finally:
             member.stop()
 
-    def _past(self, row: ResourceType, selection: Selection, since: str) -> Sequence[tuple[str, StoredObject]]:
+    def _past(self, row: ResourceType, selection: Selection, since: int | None) -> Sequence[tuple[str, StoredObject]]:
         store = self._registry.store
-        if since in ("", "0"):
+        if not since:
             return [("ADDED", stored) for stored in list_page(store, row, selection).items]
-        try:
-            events = store.events_since(row.storage, int(since))
-        except Compacted as error:
-            raise errors.expired(f"too old resource version: {error.requested} ({error.oldest})") from error
-        seen = (selection.transition(event) for event in events)
+        seen = (selection.transition(event) for event in store.events_since(row.storage, since))
         return [step for step in seen if step is not None]
 
     async def create(
@@ -137,15 +152,17 @@ class LocalClient:
         asked = self._asked(row, namespace, name, subresource)
         if subresource:
             return await subresources.create(self._registry, asked, obj)
-        result = await self._registry.create(asked, self._decoded(row, obj))
-        return self._copy(row, result.object())
+        decoded = self._decoded(row, obj)
+        if not row.stored:
+            who = {"username": self._user, "groups": ["system:masters", "system:authenticated"]}
+            return reviews.review(row, decoded, who, self._registry.clock.timestamp())
+        return self._copy(row, await self._registry.create(asked, decoded))
 
     async def update(self, resource: Resource, namespace: str, obj: JsonObject, *, subresource: str = "") -> JsonObject:
         row = self._row(resource)
         asked = self._asked(row, namespace, obj["metadata"]["name"], subresource)
         if subresource in ("", "status"):
-            result = await self._registry.update(asked, self._decoded(row, obj))
-            return self._copy(row, result.object())
+            return self._copy(row, await self._registry.update(asked, self._decoded(row, obj)))
         return await subresources.update(self._registry, asked, obj)
 
     async def patch(
@@ -159,29 +176,26 @@ class LocalClient:
         kind: str = "merge",
     ) -> JsonObject:
         row = self._row(resource)
+        asked = self._asked(row, namespace, name, subresource)
 
-        def change(current: JsonObject) -> JsonObject:
-            patched = (
-                apply_strategic(current, patch, row.schema)
-                if kind == "strategic"
-                else apply_merge_patch(current, patch)
-            )
-            return self._decoded(row, patched)
+        def patched(current: JsonObject) -> JsonObject:
+            if kind == "strategic":
+                return apply_strategic(current, patch, row.schema)
+            return apply_merge_patch(current, patch)
 
-        result = await self._registry.patch(self._asked(row, namespace, name, subresource), change)
-        return self._copy(row, result.object())
+        if subresource == "scale":
+            return await subresources.put_scale(self._registry, asked, patched)
+        result = await self._registry.patch(
+            asked, lambda current: self._decoded(row, patched(conversion.to_view(row, current)))
+        )
+        return self._copy(row, result)
 
     async def delete(
         self, resource: Resource, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
     ) -> JsonObject:
         row = self._row(resource)
-        given = options or {}
-        preconditions = given.get("preconditions") or {}
-        wanted = DeleteOptions(
-            grace=given.get("gracePeriodSeconds"),
-            propagation=given.get("propagationPolicy"),
-            uid=preconditions.get("uid"),
-            resource_version=preconditions.get("resourceVersion"),
-        )
+        wanted = delete_options({}, dict(options) if options is not None else None)
         result = await self._registry.delete(self._asked(row, namespace, name), wanted)
-        return self._copy(row, result.object())
+        if result.removed and not row.strategy.returns_deleted:
+            return success(row, name, result.object())
+        return self._copy(row, result)

@@ -201,6 +201,11 @@ def expired(message: str, continue_token: str = "") -> ApiError:
     return ApiError(410, "Expired", message, metadata={"continue": continue_token} if continue_token else None)
 
 
+def too_old(requested: int, oldest: int) -> ApiError:
+    """410 for a watch that wants to start before the kept history."""
+    return expired(f"too old resource version: {requested} ({oldest})")
+
+
 def too_large(message: str) -> ApiError:
     return ApiError(413, "RequestEntityTooLarge", message)
 

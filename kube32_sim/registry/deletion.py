@@ -12,6 +12,8 @@ from kube32_sim.clock import parse_time, rfc3339
 from kube32_sim.storage.interface import JsonObject
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+LAST_TIME = 253_402_300_799.0
+"""9999-12-31T23:59:59Z, the last moment that RFC 3339 can tell; a pod's grace may be longer."""
 
 
 def check_preconditions(row: ResourceType, name: str, metadata: JsonObject, options: DeleteOptions) -> None:
@@ -65,16 +67,27 @@ def plan_deletion(
         if options.grace is None or seconds >= before:
             seconds = before
         else:
-            started = parse_time(old["deletionTimestamp"]) - before
-            metadata["deletionTimestamp"] = rfc3339(started + seconds)
+            metadata["deletionTimestamp"] = _after(parse_time(old["deletionTimestamp"]) - before, seconds, now)
     else:
-        metadata["deletionTimestamp"] = rfc3339(now + seconds)
+        metadata["deletionTimestamp"] = _after(now, seconds, now)
         if "generation" in metadata and (row.generation or graceful):
             metadata["generation"] += 1
     metadata["deletionGracePeriodSeconds"] = seconds
     row.strategy.mark_deleting(obj)
     gone = not finalizers and seconds == 0 and row.strategy.releasable(obj)
     return obj, gone
+
+
+def _after(start: float, seconds: int, now: float) -> str:
+    """The time some seconds after a start, or after now where a start was beyond what can be written."""
+    return rfc3339(min((start if start > 0 else now) + seconds, LAST_TIME))
+
+
+def success(row: ResourceType, name: str, obj: JsonObject) -> JsonObject:
+    """The Status that tells of an object's end."""
+    details = {"name": name, **({"group": row.group} if row.group else {})}
+    details |= {"kind": row.plural, "uid": obj["metadata"].get("uid", "")}
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
 
 
 def background(options: DeleteOptions) -> DeleteOptions:

@@ -13,6 +13,7 @@ from typing import Any
 from kube32_sim.api import errors, reviews, scale
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.selectors import label_selector
+from kube32_sim.registry.deletion import check_preconditions
 from kube32_sim.registry.registry import Asked, Registry
 from kube32_sim.registry.unbinding import unbind
 from kube32_sim.storage.interface import JsonObject
@@ -111,13 +112,27 @@ async def evict(registry: Registry, asked: Asked, eviction: JsonObject) -> JsonO
         preconditions.get("resourceVersion"),
     )
     pod = registry.get(asked).object()
+    check_preconditions(asked.row, asked.name, pod["metadata"], options)
     if _counts(pod):
         await _spend_budget(registry, asked, pod, options.dry_run)
     if not options.dry_run and "deletionTimestamp" not in pod["metadata"]:
-        now = registry.clock.timestamp()
-        await registry.finish(asked, lambda current: _marked(current, now))
+        options = await _mark(registry, asked, options)
     await registry.delete(asked, options)
     return dict(SUCCESS)
+
+
+async def _mark(registry: Registry, asked: Asked, options: DeleteOptions) -> DeleteOptions:
+    """Write into the pod why it goes, provided it may; answers what to ask for in the deletion then."""
+    now = registry.clock.timestamp()
+
+    def change(current: JsonObject) -> JsonObject:
+        check_preconditions(asked.row, asked.name, current["metadata"], options)
+        return _marked(current, now)
+
+    result = await registry.finish(asked, change)
+    if not options.resource_version:
+        return options
+    return replace(options, resource_version=result.object()["metadata"]["resourceVersion"])
 
 
 def _marked(pod: JsonObject, now: str) -> JsonObject:

@@ -25,6 +25,7 @@ from kube32_sim.api.media import Accepted
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.resources import ResourceType, Subresource
 from kube32_sim.registry import subresources
+from kube32_sim.registry.deletion import success
 from kube32_sim.registry.reading import list_page, select
 from kube32_sim.registry.registry import Asked, Registry, Result
 from kube32_sim.server import virtual
@@ -343,15 +344,9 @@ class Handler:
     async def _delete(self, call: Call) -> web.StreamResponse:
         wanted = await self._delete_options(call)
         result = await self._registry.delete(call.asked(), wanted)
-        row = call.row
-        if not result.removed or row.strategy.returns_deleted:
+        if not result.removed or call.row.strategy.returns_deleted:
             return self._result(call, result)
-        details: JsonObject = {"name": call.info.name}
-        if row.group:
-            details["group"] = row.group
-        details |= {"kind": row.plural, "uid": result.object()["metadata"].get("uid", "")}
-        status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-        return self._plain(call, status, 200, result.warnings)
+        return self._plain(call, success(call.row, call.info.name, result.object()), 200, result.warnings)
 
     async def _delete_collection(self, call: Call) -> web.StreamResponse:
         selected = options.list_options(call.query, call.row)

@@ -214,5 +214,4 @@ def empty_parts(schema: str) -> dict[str, object]:
 
 def expired_event(error: Compacted) -> bytes:
     """What a watch from before the kept history is told, in its stream."""
-    status = errors.expired(f"too old resource version: {error.requested} ({error.oldest})").status()
-    return frame("ERROR", orjson.dumps(status))
+    return frame("ERROR", orjson.dumps(errors.too_old(error.requested, error.oldest).status()))

@@ -1,0 +1,328 @@
+"""Subresources: binding and its races, eviction and budgets, scale, and that status and spec do not touch each other."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
+
+from kube32_sim.api.errors import ApiError
+from kube32_sim.client import NODES, PODS, Resource
+from kube32_sim.cluster import Cluster
+from kube32_sim.registry import subresources
+from kube32_sim.registry.registry import Asked
+from tests.support.objects import BUDGETS, REPLICASETS, node, pod, replica_set
+
+JsonObject = dict[str, Any]
+
+
+async def refused(work: Awaitable[Any]) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        await work
+    return caught.value
+
+
+def asked(cluster: Cluster, resource: Resource, name: str, subresource: str = "", namespace: str = "default") -> Asked:
+    row = cluster.registry.table.by_path(resource.group, resource.version, resource.plural)
+    assert row is not None
+    return Asked(row, namespace if row.namespaced else "", name, subresource)
+
+
+# binding
+
+
+def binding(name: str, to: str, **metadata: Any) -> JsonObject:
+    return {"metadata": {"name": name, **metadata}, "target": {"kind": "Node", "name": to}}
+
+
+async def bind(cluster: Cluster, name: str, to: str, **metadata: Any) -> JsonObject:
+    return await cluster.client.create(PODS, "default", binding(name, to, **metadata), subresource="binding", name=name)
+
+
+async def test_of_many_bindings_one_wins(cluster: Cluster) -> None:
+    await cluster.client.create(PODS, "default", pod("p"))
+
+    async def attempt(number: int) -> int:
+        try:
+            await bind(cluster, "p", f"n{number}")
+        except ApiError as error:
+            assert (error.reason, error.code) == ("Conflict", 409)
+            return -1
+        return number
+
+    outcomes = await asyncio.gather(*(attempt(number) for number in range(10)))
+    winners = [number for number in outcomes if number >= 0]
+    assert len(winners) == 1
+    bound = await cluster.client.get(PODS, "default", "p")
+    assert bound["spec"]["nodeName"] == f"n{winners[0]}"
+    assert [c["type"] for c in bound["status"]["conditions"]] == ["PodScheduled"]
+    assert [p.name for p in cluster.store.by_field(("", "pods"), "spec.nodeName", f"n{winners[0]}")] == ["p"]
+
+
+async def test_what_cannot_be_bound(cluster: Cluster) -> None:
+    client = cluster.client
+    await client.create(PODS, "default", pod("gated", spec={"schedulingGates": [{"name": "g"}]}))
+    going = pod("going", finalizers=["x.example/one"])
+    await client.create(PODS, "default", going)
+    await client.delete(PODS, "default", "going")
+    await client.create(PODS, "default", pod("p"))
+    for name, metadata in (("gated", {}), ("going", {}), ("p", {"uid": "other"})):
+        assert (await refused(bind(cluster, name, "n1", **metadata))).code == 409, name
+    assert (await refused(bind(cluster, "none", "n1"))).code == 404
+    assert (await refused(bind(cluster, "p", ""))).code == 422
+    wrong_name = cluster.client.create(PODS, "default", binding("q", "n1"), subresource="binding", name="p")
+    assert (await refused(wrong_name)).code == 400
+    assert [p.name for p in cluster.store.by_field(("", "pods"), "spec.nodeName", "n1")] == []
+
+
+async def test_a_binding_hands_labels_on(cluster: Cluster) -> None:
+    await cluster.client.create(PODS, "default", pod("p", labels={"a": "1"}))
+    await bind(cluster, "p", "n1", labels={"zone": "z"}, annotations={"why": "so"})
+    metadata = (await cluster.client.get(PODS, "default", "p"))["metadata"]
+    assert (metadata["labels"], metadata["annotations"]) == ({"a": "1", "zone": "z"}, {"why": "so"})
+
+
+# eviction
+
+
+async def guarded_pods(cluster: Cluster, allowed: int, count: int = 3) -> None:
+    client = cluster.client
+    await client.create(NODES, "", node("n1"))
+    for number in range(count):
+        await client.create(PODS, "default", pod(f"p{number}", labels={"app": "x"}, spec={"nodeName": "n1"}))
+        ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        await client.patch(PODS, "default", f"p{number}", {"status": ready}, subresource="status")
+    budget = {"metadata": {"name": "b"}, "spec": {"selector": {"matchLabels": {"app": "x"}}, "minAvailable": 1}}
+    await client.create(BUDGETS, "default", budget)
+    status = {"disruptionsAllowed": allowed, "observedGeneration": 1, "currentHealthy": count, "desiredHealthy": 1}
+    await client.patch(BUDGETS, "default", "b", {"status": status}, subresource="status")
+
+
+async def evict(cluster: Cluster, name: str, **options: Any) -> JsonObject:
+    body = {"metadata": {"name": name}, **({"deleteOptions": options} if options else {})}
+    return await cluster.client.create(PODS, "default", body, subresource="eviction", name=name)
+
+
+async def test_evictions_race_for_the_budget(cluster: Cluster) -> None:
+    await guarded_pods(cluster, allowed=1)
+
+    async def attempt(name: str) -> int:
+        try:
+            await evict(cluster, name)
+        except ApiError as error:
+            return error.code
+        return 201
+
+    assert sorted(await asyncio.gather(*(attempt(f"p{number}") for number in range(3)))) == [201, 429, 429]
+    budget = await cluster.client.get(BUDGETS, "default", "b")
+    assert budget["status"]["disruptionsAllowed"] == 0
+    assert len(budget["status"]["disruptedPods"]) == 1
+
+
+async def test_an_eviction_says_why_the_pod_goes(cluster: Cluster) -> None:
+    await guarded_pods(cluster, allowed=3)
+    await evict(cluster, "p0", gracePeriodSeconds=5)
+    going = await cluster.client.get(PODS, "default", "p0")
+    assert going["metadata"]["deletionGracePeriodSeconds"] == 5
+    target = next(c for c in going["status"]["conditions"] if c["type"] == "DisruptionTarget")
+    assert (target["status"], target["reason"]) == ("True", "EvictionByEvictionAPI")
+
+
+async def test_an_eviction_may_insist_on_what_it_saw(cluster: Cluster) -> None:
+    await guarded_pods(cluster, allowed=3)
+    seen = (await cluster.client.get(PODS, "default", "p0"))["metadata"]
+    before = cluster.store.get(("", "pods"), "default/p0")
+    for wrong in ({"uid": "other"}, {"resourceVersion": "1"}, {"uid": seen["uid"], "resourceVersion": "1"}):
+        error = await refused(evict(cluster, "p0", preconditions=wrong))
+        assert (error.code, error.reason) == (409, "Conflict")
+        assert cluster.store.get(("", "pods"), "default/p0") is before
+    right = {"uid": seen["uid"], "resourceVersion": seen["resourceVersion"]}
+    await evict(cluster, "p0", preconditions=right)
+    assert "deletionTimestamp" in (await cluster.client.get(PODS, "default", "p0"))["metadata"]
+
+
+async def test_evictions_that_need_no_budget(cluster: Cluster) -> None:
+    """Pods that have not begun, have ended, or are going already disrupt nothing."""
+    await guarded_pods(cluster, allowed=0)
+    await cluster.client.create(PODS, "default", pod("pending", labels={"app": "x"}))
+    await cluster.client.patch(PODS, "default", "p1", {"status": {"phase": "Failed"}}, subresource="status")
+    await cluster.client.delete(PODS, "default", "p2")
+    for name in ("pending", "p1", "p2"):
+        await evict(cluster, name)
+    assert (await refused(evict(cluster, "p0"))).code == 429
+    assert (await refused(evict(cluster, "nobody"))).code == 404
+
+
+# scale
+
+
+async def test_scale_is_the_replicas_of_its_object(cluster: Cluster) -> None:
+    await cluster.client.create(REPLICASETS, "default", replica_set("web", 2))
+    row = asked(cluster, REPLICASETS, "web", "scale")
+    now = subresources.get_scale(cluster.registry, row)
+    assert (now["spec"], now["status"]["replicas"]) == ({"replicas": 2}, 0)
+    scaled = await subresources.put_scale(cluster.registry, row, lambda s: {**s, "spec": {"replicas": 5}})
+    assert scaled["spec"] == {"replicas": 5}
+    stored = await cluster.client.get(REPLICASETS, "default", "web")
+    assert (stored["spec"]["replicas"], stored["metadata"]["generation"]) == (5, 2)
+    error = await refused(subresources.put_scale(cluster.registry, row, lambda _: now))
+    assert (error.code, error.reason) == (409, "Conflict")
+    error = await refused(subresources.put_scale(cluster.registry, row, lambda s: {**s, "spec": {"replicas": -1}}))
+    assert error.code == 422
+
+
+# status
+
+TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+JOB_TEMPLATE = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}  # type: ignore[dict-item]
+SELECTOR = {"matchLabels": {"a": "b"}}
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+HPA = {"scaleTargetRef": {"kind": "X", "name": "x"}, "maxReplicas": 3}
+CRD = {
+    "group": "x.example",
+    "names": {"plural": "things", "kind": "Thing"},
+    "scope": "Namespaced",
+    "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+}
+CONDITION = {"type": "T", "status": "True", "reason": "R", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+CONDITIONS = {"conditions": [CONDITION]}
+REPLICAS = {"replicas": 1, "observedGeneration": 1}
+KINDS: list[tuple[str, str, JsonObject, JsonObject]] = [
+    ("/v1", "namespaces", {"spec": {}}, {"phase": "Active", **CONDITIONS}),
+    ("/v1", "nodes", {"spec": {}}, {"nodeInfo": {"kubeletVersion": "v9"}}),
+    (
+        "/v1",
+        "persistentvolumes",
+        {"spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}},
+        {"phase": "Available"},
+    ),
+    ("/v1", "persistentvolumeclaims", {"spec": CLAIM}, {"phase": "Bound"}),
+    ("/v1", "pods", {"spec": TEMPLATE["spec"]}, {"phase": "Running", "podIP": "10.0.0.1"}),
+    ("/v1", "replicationcontrollers", {"spec": {"selector": {"a": "b"}, "template": TEMPLATE}}, REPLICAS),
+    ("/v1", "resourcequotas", {"spec": {"hard": {"pods": "3"}}}, {"used": {"pods": "1"}}),
+    (
+        "/v1",
+        "services",
+        {"spec": {"ports": [{"port": 1}], "type": "LoadBalancer"}},
+        {"loadBalancer": {"ingress": [{"ip": "10.0.0.1", "ipMode": "VIP"}]}},
+    ),
+    (
+        "apiregistration.k8s.io/v1",
+        "apiservices",
+        {
+            "spec": {
+                "group": "x.example",
+                "version": "v1",
+                "groupPriorityMinimum": 10,
+                "versionPriority": 10,
+                "service": {"name": "s", "namespace": "default"},
+                "insecureSkipTLSVerify": True,
+            }
+        },
+        CONDITIONS,
+    ),
+    ("apps/v1", "daemonsets", {"spec": {"selector": SELECTOR, "template": TEMPLATE}}, {"numberReady": 1}),
+    ("apps/v1", "deployments", {"spec": {"selector": SELECTOR, "template": TEMPLATE}}, REPLICAS),
+    ("apps/v1", "replicasets", {"spec": {"selector": SELECTOR, "template": TEMPLATE}}, REPLICAS),
+    ("apps/v1", "statefulsets", {"spec": {"selector": SELECTOR, "template": TEMPLATE, "serviceName": "s"}}, REPLICAS),
+    ("autoscaling/v2", "horizontalpodautoscalers", {"spec": HPA}, {"currentReplicas": 1, "desiredReplicas": 2}),
+    ("autoscaling/v1", "horizontalpodautoscalers", {"spec": HPA}, {"currentReplicas": 1, "desiredReplicas": 2}),
+    (
+        "batch/v1",
+        "cronjobs",
+        {"spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": JOB_TEMPLATE}}}},
+        {"lastScheduleTime": "2026-01-01T00:00:00Z"},
+    ),
+    ("batch/v1", "jobs", {"spec": {"template": JOB_TEMPLATE}}, {"active": 1, "startTime": "2026-01-01T00:00:00Z"}),
+    (
+        "networking.k8s.io/v1",
+        "ingresses",
+        {"spec": {"defaultBackend": {"service": {"name": "s", "port": {"number": 1}}}}},
+        {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}]}},
+    ),
+    ("networking.k8s.io/v1", "servicecidrs", {"spec": {"cidrs": ["10.9.0.0/16"]}}, CONDITIONS),
+    ("policy/v1", "poddisruptionbudgets", {"spec": {"selector": SELECTOR}}, {"disruptionsAllowed": 2}),
+    (
+        "storage.k8s.io/v1",
+        "volumeattachments",
+        {"spec": {"attacher": "x.example", "nodeName": "n", "source": {"persistentVolumeName": "v"}}},
+        {"attached": True},
+    ),
+    ("apiextensions.k8s.io/v1", "customresourcedefinitions", {"spec": CRD}, {"storedVersions": ["v1"], **CONDITIONS}),
+    (
+        "flowcontrol.apiserver.k8s.io/v1",
+        "flowschemas",
+        {"spec": {"priorityLevelConfiguration": {"name": "x"}, "matchingPrecedence": 100}},
+        CONDITIONS,
+    ),
+    (
+        "flowcontrol.apiserver.k8s.io/v1",
+        "prioritylevelconfigurations",
+        {"spec": {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}},
+        CONDITIONS,
+    ),
+]
+
+
+def test_every_kind_with_a_status_is_looked_at(cluster: Cluster) -> None:
+    rows = {(row.api_version, row.plural) for row in cluster.registry.table if row.stored and row.subresource("status")}
+    seen = {(version.lstrip("/"), plural) for version, plural, _, _ in KINDS}
+    others = {"certificatesigningrequests", "validatingadmissionpolicies", "resourceclaims"}
+    assert {plural for _, plural in rows - seen} <= others
+
+
+@pytest.mark.parametrize(("version", "plural", "obj", "status"), KINDS, ids=[f"{kind[0]}-{kind[1]}" for kind in KINDS])
+async def test_status_and_spec_do_not_touch_each_other(
+    cluster: Cluster, version: str, plural: str, obj: JsonObject, status: JsonObject
+) -> None:
+    client = cluster.client
+    resource = Resource(*version.rpartition("/")[::2], plural)
+    row = asked(cluster, resource, "").row
+    namespace = "default" if row.namespaced else ""
+    name = {"customresourcedefinitions": "things.x.example", "apiservices": "v1.x.example"}.get(plural, "it")
+    given = {"metadata": {"name": name, "annotations": {"a": "1"}}, **copy.deepcopy(obj), "status": copy.deepcopy(status)}
+
+    made = await client.create(resource, namespace, copy.deepcopy(given))
+    if plural not in ("nodes",):  # a board tells its status when it registers
+        assert_lacks(made.get("status") or {}, status)
+
+    # by the main resource, status stays
+    changed = copy.deepcopy(made)
+    changed["status"] = copy.deepcopy(status)
+    changed["metadata"]["annotations"] = {"a": "2"}
+    updated = await client.update(resource, namespace, changed)
+    assert updated["metadata"]["annotations"]["a"] == "2"
+    assert updated.get("status") == made.get("status")
+    patched = await client.patch(resource, namespace, name, {"status": copy.deepcopy(status)})
+    assert patched.get("status") == made.get("status")
+
+    # by status, the rest stays
+    changed = copy.deepcopy(updated)
+    changed.pop("spec", None)
+    changed["status"] = {**(made.get("status") or {}), **copy.deepcopy(status)}
+    changed["spec"] = spoiled(row.kind, made["spec"])
+    told = await client.update(resource, namespace, changed, subresource="status")
+    assert told["spec"] == made["spec"]
+    assert told["metadata"].get("generation") == updated["metadata"].get("generation")
+    for key, value in status.items():
+        assert told["status"][key] == value or told["status"][key].items() >= value.items()
+    patched = await client.patch(resource, namespace, name, {"spec": None, "status": {}}, subresource="status")
+    assert patched["spec"] == made["spec"]
+    assert patched["status"] == told["status"]
+
+
+def assert_lacks(found: JsonObject, given: JsonObject) -> None:
+    """What a client gave as status is not in what was made; a kind may have an initial one, the same for all."""
+    for key, value in given.items():
+        if key == "conditions":
+            assert CONDITION["reason"] not in [c.get("reason") for c in found.get(key, ())]
+        elif key not in ("phase", "storedVersions"):
+            assert found.get(key) in (None, 0, {}, False) or found[key] != value, key
+
+
+def spoiled(kind: str, spec: JsonObject) -> JsonObject:
+    """Another spec that decodes."""
+    return {key: value for number, (key, value) in enumerate(sorted(spec.items())) if number % 2}
