@@ -48,6 +48,10 @@ class WatchEvent:
     object: JsonObject
 
 
+PATCHES = {"merge": "application/merge-patch+json", "strategic": "application/strategic-merge-patch+json"}
+"""Kinds of patch, and their media types."""
+
+
 class Unreachable(Exception):
     """The server gave no answer: no connection, or one that broke.  Only clients over HTTP raise it."""
 

@@ -15,15 +15,11 @@ import aiohttp
 import orjson
 
 from kube32_sim.api.errors import ApiError
-from kube32_sim.client import JsonObject, ListResult, Resource, Unreachable, WatchEvent
+from kube32_sim.client import PATCHES, JsonObject, ListResult, Resource, Unreachable, WatchEvent
 from kube32_sim.kubeconfig import Access
 from kube32_sim.version import VERSION
 
 JSON = "application/json"
-PATCHES = {
-    "merge": "application/merge-patch+json",
-    "strategic": "application/strategic-merge-patch+json",
-}
 REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=60, connect=10)
 STREAM_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10)
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import orjson
 
-from kube32_sim.api import conversion, decode, errors, reviews
+from kube32_sim.api import bodies, conversion, decode, errors, reviews, strictness
+from kube32_sim.api.custom import decode_custom
 from kube32_sim.api.options import delete_options, parse_resource_version
-from kube32_sim.api.patch import apply_merge_patch, apply_strategic
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.selectors import parse_labels, select_fields
-from kube32_sim.client import JsonObject, ListResult, Resource, WatchEvent
+from kube32_sim.client import PATCHES, JsonObject, ListResult, Resource, WatchEvent
 from kube32_sim.registry import subresources
 from kube32_sim.registry.deletion import success
 from kube32_sim.registry.reading import list_page, select
@@ -75,6 +75,8 @@ class LocalClient:
     def _decoded(row: ResourceType, obj: JsonObject) -> JsonObject:
         """What to store for an object in the row's form."""
         plain = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}
+        if not row.schema:
+            return decode_custom(plain, row.kind, row)[0]
         decoded, _ = decode.decode(plain, row.schema, row.kind, row.api_version)
         return conversion.from_view(row, decoded)
 
@@ -177,16 +179,17 @@ class LocalClient:
     ) -> JsonObject:
         row = self._row(resource)
         asked = self._asked(row, namespace, name, subresource)
+        sub = row.subresource(subresource)
+        scale = bodies.expected(sub.group, sub.version, sub.kind) if sub is not None and sub.kind == "Scale" else None
+        patcher = bodies.patcher(orjson.dumps(patch), PATCHES[kind], scale or row)
 
-        def patched(current: JsonObject) -> JsonObject:
-            if kind == "strategic":
-                return apply_strategic(current, patch, row.schema)
-            return apply_merge_patch(current, patch)
+        def change(current: JsonObject) -> JsonObject:
+            return patcher.apply(current, strictness.IGNORE)[0]
 
-        if subresource == "scale":
-            return await subresources.put_scale(self._registry, asked, patched)
+        if scale is not None:
+            return await subresources.put_scale(self._registry, asked, change)
         result = await self._registry.patch(
-            asked, lambda current: self._decoded(row, patched(conversion.to_view(row, current)))
+            asked, lambda current: conversion.from_view(row, change(conversion.to_view(row, current)))
         )
         return self._copy(row, result)
 
