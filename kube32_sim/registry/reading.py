@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -104,18 +104,41 @@ def _candidates(
     return store.page(row.storage, selection.namespace, revision, after)
 
 
-def _narrow(found: Iterator[StoredObject], selection: Selection) -> Iterator[StoredObject]:
-    """What the selection matches.  Where it asks for one value of a label, most are turned down without a call."""
+def _equality(selection: Selection) -> tuple[str, str] | None:
+    """A label and the one value of it that the selection asks for, if it does."""
     labels = selection.labels
     for requirement in labels.requirements if isinstance(labels, selectors.LabelSelector) else ():
         if requirement.operator in ("=", "=="):
-            found = _labelled(found, requirement.key, requirement.values[0])
-            break
+            return requirement.key, requirement.values[0]
+    return None
+
+
+def _narrow(found: Iterator[StoredObject], selection: Selection) -> Iterator[StoredObject]:
+    """What the selection matches.  Where it asks for one value of a label, most are turned down without a call."""
+    wanted = _equality(selection)
+    if wanted is not None:
+        found = _labelled(found, *wanted)
     return (stored for stored in found if selection.matches(stored))
 
 
-def _labelled(found: Iterator[StoredObject], key: str, value: str) -> Iterator[StoredObject]:
+def _labelled(found: Iterable[StoredObject], key: str, value: str) -> Iterator[StoredObject]:
     return (stored for stored in found if stored.labels.get(key) == value)
+
+
+def _few_of_all(store: MemoryStore, row: ResourceType, selection: Selection) -> list[StoredObject] | None:
+    """What is selected now, for a selector that asks for one value of a label and is likely to leave little.
+
+    To look at everything as it lies in memory and sort what is left takes half the time of going in key order.
+    None where that is no gain: another index knows better, or the namespace is a small part of all.
+    """
+    wanted = _equality(selection)
+    if wanted is None or selection.name or selection.exact is not None:
+        return None
+    everywhere, here = store.count(row.storage), store.count_in(row.storage, selection.namespace)
+    if 2 * here < everywhere:
+        return None
+    found = _labelled(store.unordered(row.storage), *wanted)
+    return sorted((stored for stored in found if selection.matches(stored)), key=lambda stored: stored.key)
 
 
 def list_page(
@@ -138,6 +161,10 @@ def list_page(
             raise _bad_token("it is of a revision that is still to come")
         if at < 0:
             at = store.revision
+    if limit <= 0 and after is None and at >= store.revision:
+        few = _few_of_all(store, row, selection)
+        if few is not None:
+            return Page(few, at)
     try:
         found = _candidates(store, row, selection, at, after)
     except Compacted as error:

@@ -130,6 +130,14 @@ class MemoryStore:
         """How many objects there are beyond a key (of the namespace, if any)."""
         return self.bucket(storage).count_after(namespace, after)
 
+    def count_in(self, storage: Storage, namespace: str) -> int:
+        """How many objects there are in a namespace, or in all."""
+        return self.bucket(storage).count_after(namespace, f"{namespace}/") if namespace else self.count(storage)
+
+    def unordered(self, storage: Storage) -> Iterable[StoredObject]:
+        """All objects in no order of their keys: quicker to go through than `list`."""
+        return dict.values(self.bucket(storage).objects)
+
     def list(self, storage: Storage, namespace: str = "") -> Sequence[StoredObject]:
         bucket = self.bucket(storage)
         if not bucket.objects:
