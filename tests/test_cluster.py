@@ -1,6 +1,7 @@
 """The embedded cluster on a virtual clock: nothing happens until time is advanced, then all that is due has."""
 
 import asyncio
+import logging
 
 import pytest
 
@@ -8,6 +9,14 @@ from kube32_sim.client import DEPLOYMENTS, EVENTS, LEASES, NODES, PODS
 from kube32_sim.cluster import Cluster
 from kube32_sim.options import ServeOptions
 from tests.support.http import Http
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog):
+    """Nothing that happens here is worth a warning."""
+    yield
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
 
 DEPLOYMENT = {
     "metadata": {"name": "web"},

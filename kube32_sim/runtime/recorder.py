@@ -161,8 +161,7 @@ class Recorder:
         try:
             if entry.stored and await self._repeat(entry):
                 return
-            obj = event_object(entry.emit, entry.name, entry.first, entry.last, entry.count, self._host)
-            await self._client.create(EVENTS, _namespace(entry.emit), obj)
+            await self._create(entry)
             entry.stored = True
         except ApiError as error:
             # A namespace that is going takes no more events; whatever else is refused is worth knowing.
@@ -175,6 +174,18 @@ class Recorder:
         except Exception:
             log.exception("event %s about %s is lost", entry.emit.reason, entry.name)
             self._forget(entry)
+
+    async def _create(self, entry: _Entry) -> None:
+        """Under another name where another recorder took this one, in the same nanosecond of a virtual clock."""
+        while True:
+            obj = event_object(entry.emit, entry.name, entry.first, entry.last, entry.count, self._host)
+            try:
+                await self._client.create(EVENTS, _namespace(entry.emit), obj)
+                return
+            except ApiError as error:
+                if error.reason != "AlreadyExists":
+                    raise
+            entry.name = self._name(entry.emit, entry.last)
 
     async def _repeat(self, entry: _Entry) -> bool:
         """Raise the count of the event that is there; False where it is not there any more."""

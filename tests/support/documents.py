@@ -1,0 +1,36 @@
+"""Documents whose examples are run: their fenced blocks, and their output without what differs from run to run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line after `$ ` in a block of the kind `console`, and the output printed below it."""
+
+    text: str
+    output: str
+
+
+def blocks(document: str, kind: str) -> list[str]:
+    """The contents of the fenced blocks of a kind, such as `console`."""
+    return re.findall(rf"^```{kind}\n(.*?)^```$", document, re.M | re.S)
+
+
+def commands(document: str) -> list[Command]:
+    found = []
+    for block in blocks(document, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            text, _, output = part.partition("\n")
+            found.append(Command(text, output))
+    return found
+
+
+def timeless(output: str) -> str:
+    """Without ages, generated parts of names, the widths of columns, and lines that only say what is waited for."""
+    output = re.sub(r"^Waiting for .*\n", "", output, flags=re.M)
+    output = re.sub(r"\b(\d+[smh])+\b", "<age>", output)
+    output = re.sub(r"(-[0-9a-z]{8,10})?-[bcdfghjklmnpqrstvwxz2456789]{5}\b", "-<generated>", output)
+    return "\n".join(re.sub(r" {2,}", "  ", line).strip() for line in output.strip().splitlines())
