@@ -2,16 +2,17 @@
 
 They are kept in the store like other objects, so that lists, watches and resourceVersions need nothing special, but
 only brought up to date when somebody looks: before a read, and at the end of a turn of the event loop while there are
-watchers.  A Service is computed anew only when it or one of its namespace's pods has changed since.
+watchers of the type.  Services are found by the labels of the pod that changed, and what each pod contributes to each
+is kept once somebody has looked, so a change costs the Services and the one pod it concerns.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
-from kube32_sim.api.endpoints import compute_endpoints, compute_slices
+from kube32_sim.api.endpoints import Entry, endpoints_of, entries_of, has_endpoints, slices_of
 from kube32_sim.api.selectors import label_set
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
@@ -22,7 +23,11 @@ from kube32_sim.storage.watching import Hub
 
 SERVICES, PODS = ("", "services"), ("", "pods")
 ENDPOINTS, SLICES = ("", "endpoints"), ("discovery.k8s.io", "endpointslices")
+COMPUTED = (ENDPOINTS, SLICES)
 SERVICE_LABEL = "kubernetes.io/service-name"
+
+Place = tuple[str, str, str]
+"""(namespace, label, value): where Services that select this label are found."""
 
 
 def run_now(write: Coroutine[Any, Any, Any]) -> None:
@@ -35,94 +40,157 @@ def run_now(write: Coroutine[Any, Any, Any]) -> None:
     raise RuntimeError("a computed object must be written at once")
 
 
+class Selecting:
+    """A Service that selects pods.  entries: by the pods' keys; None until somebody looks."""
+
+    def __init__(self, stored: StoredObject) -> None:
+        self.key = stored.key
+        self.namespace = stored.namespace
+        self.service = stored.object()
+        selector: Mapping[str, str] = self.service["spec"]["selector"]
+        self.matches = label_set(selector).matches
+        self.place: Place = (stored.namespace, *min(selector.items()))
+        self.entries: dict[str, tuple[Entry, ...]] | None = None
+
+    def contributed(self, pod: StoredObject) -> tuple[Entry, ...]:
+        return entries_of(self.service, pod.object()) if self.matches(pod.labels) else ()
+
+    def learn(self, pods: Iterable[StoredObject]) -> list[Entry]:
+        """All entries; the namespace's pods are looked at the first time only."""
+        if self.entries is None:
+            found = ((pod.key, self.contributed(pod)) for pod in pods)
+            self.entries = {key: entries for key, entries in found if entries}
+        return [entry for entries in self.entries.values() for entry in entries]
+
+    def hear(self, event: Event) -> bool:
+        """Take in a pod's change; answers whether it matters."""
+        if self.entries is None:
+            return True
+        key = event.stored.key
+        new = () if event.type == "DELETED" else self.contributed(event.stored)
+        if new == self.entries.get(key, ()):
+            return False
+        self.entries.pop(key, None)
+        if new:
+            self.entries[key] = new
+        return True
+
+
 class ComputedEndpoints:
-    storages = frozenset((ENDPOINTS, SLICES))
+    storages = frozenset(COMPUTED)
 
     def __init__(self, store: MemoryStore, hub: Hub, clock: Clock, ids: Ids) -> None:
         self._store = store
         self._hub = hub
         self._clock = clock
         self._ids = ids
-        self._dirty: dict[str, None] = {}
-        self._scheduled = False
+        self._selecting: dict[str, Selecting] = {}
+        self._places: dict[Place, dict[str, Selecting]] = {}
         self._slices: dict[str, set[str]] = {}
+        for stored in store.list(SLICES):
+            self._slices.setdefault(f"{stored.namespace}/{stored.labels.get(SERVICE_LABEL, '')}", set()).add(stored.key)
+        self._dirty: dict[Storage, dict[str, None]] = {storage: dict.fromkeys(self._slices) for storage in COMPUTED}
+        self._scheduled = False
         for stored in store.list(SERVICES):
-            self._dirty[stored.key] = None
+            self._take(stored)
         store.subscribe(self._service_changed, [SERVICES])
         store.subscribe(self._pod_changed, [PODS])
 
+    # what changes
+
+    def _take(self, stored: StoredObject) -> None:
+        if has_endpoints(stored.object()):
+            selecting = self._selecting[stored.key] = Selecting(stored)
+            self._places.setdefault(selecting.place, {})[stored.key] = selecting
+            self._touch(stored.key)
+
     def _service_changed(self, event: Event) -> None:
-        self._touch(event.stored.key)
+        key = event.stored.key
+        before = self._selecting.pop(key, None)
+        if before is not None:
+            at = self._places[before.place]
+            del at[key]
+            if not at:
+                del self._places[before.place]
+            self._touch(key)
+        if event.type != "DELETED":
+            self._take(event.stored)
 
     def _pod_changed(self, event: Event) -> None:
-        namespace = event.stored.namespace
-        states = [state for state in (event.stored, event.previous) if state is not None]
-        for service in self._store.list(SERVICES, namespace):
-            selector = service.object().get("spec", {}).get("selector")
-            if selector and any(label_set(selector).matches(state.labels) for state in states):
-                self._touch(service.key)
+        states = [event.stored] if event.previous is None else [event.stored, event.previous]
+        concerned: dict[str, Selecting] = {}
+        for state in states:
+            for pair in state.labels.items():
+                concerned.update(self._places.get((state.namespace, *pair), ()))
+        for key, selecting in concerned.items():
+            if any(selecting.matches(state.labels) for state in states) and selecting.hear(event):
+                self._touch(key)
 
     def _touch(self, key: str) -> None:
-        self._dirty[key] = None
-        watched = any(self._hub.watching(storage) for storage in self.storages)
-        if watched and not self._scheduled:
+        for dirty in self._dirty.values():
+            dirty[key] = None
+        if not self._scheduled and any(map(self._hub.watching, COMPUTED)):
             self._scheduled = True
             self._clock.gauge.up()
             asyncio.get_running_loop().call_soon(self._turn)
 
     def _turn(self) -> None:
         self._scheduled = False
-        self.refresh()
-        self._clock.gauge.down()
+        try:
+            for storage in filter(self._hub.watching, COMPUTED):
+                self.refresh(storage)
+        finally:
+            self._clock.gauge.down()
 
-    def refresh(self) -> None:
-        """Make what is stored follow from the present Services and Pods."""
-        dirty, self._dirty = self._dirty, {}
+    # what follows
+
+    def refresh(self, storage: Storage) -> None:
+        """Make what is stored of a type follow from the present Services and Pods."""
+        dirty, self._dirty[storage] = self._dirty[storage], {}
         for key in dirty:
-            self._recompute(key)
+            if storage == ENDPOINTS:
+                self._refresh_endpoints(key)
+            else:
+                self._refresh_slices(key)
 
-    def _recompute(self, key: str) -> None:
-        namespace, _, name = key.partition("/")
-        service = self._store.get(SERVICES, key)
-        wanted: dict[str, JsonObject] = {}
-        endpoints: JsonObject | None = None
-        if service is not None and service.object().get("spec", {}).get("selector"):
-            pods = self._selected(service)
-            endpoints = compute_endpoints(service.object(), pods)
-            wanted = {f"{namespace}/{s['metadata']['name']}": s for s in compute_slices(service.object(), pods)}
-        elif service is not None and key not in self._slices:
-            return
-        self._put(ENDPOINTS, f"{namespace}/{name}", endpoints)
-        for stale in self._slices.get(key, set()) - set(wanted):
-            self._put(SLICES, stale, None)
+    def _entries(self, selecting: Selecting) -> list[Entry]:
+        return selecting.learn(self._store.list(PODS, selecting.namespace) if selecting.entries is None else ())
+
+    def _refresh_endpoints(self, key: str) -> None:
+        selecting = self._selecting.get(key)
+        if selecting is None:
+            self._drop(ENDPOINTS, key)
+        else:
+            self._put(ENDPOINTS, key, endpoints_of(selecting.service, self._entries(selecting)))
+
+    def _refresh_slices(self, key: str) -> None:
+        selecting = self._selecting.get(key)
+        made = slices_of(selecting.service, self._entries(selecting)) if selecting is not None else []
+        wanted = {f"{obj['metadata']['namespace']}/{obj['metadata']['name']}": obj for obj in made}
+        for stale in sorted(self._slices.pop(key, set()) - set(wanted)):
+            self._drop(SLICES, stale)
         for slice_key, obj in wanted.items():
             self._put(SLICES, slice_key, obj)
         if wanted:
             self._slices[key] = set(wanted)
-        else:
-            self._slices.pop(key, None)
 
-    def _selected(self, service: StoredObject) -> list[JsonObject]:
-        matches = label_set(service.object()["spec"]["selector"]).matches
-        return [pod.object() for pod in self._store.list(PODS, service.namespace) if matches(pod.labels)]
+    def _drop(self, storage: Storage, key: str) -> None:
+        if self._store.get(storage, key) is not None:
+            run_now(self._store.delete(storage, key, lambda _: None))
 
-    def _put(self, storage: Storage, key: str, obj: JsonObject | None) -> None:
-        current = self._store.get(storage, key)
-        if obj is None:
-            if current is not None:
-                run_now(self._store.delete(storage, key, lambda _: None))
-            return
+    def _put(self, storage: Storage, key: str, obj: JsonObject) -> None:
         metadata = obj["metadata"]
-        if current is None:
+        stored = self._store.get(storage, key)
+        if stored is None:
             metadata["uid"] = self._ids.uid()
             metadata["creationTimestamp"] = self._clock.timestamp()
             run_now(self._store.create(storage, key, obj))
             return
-        old = current.object()["metadata"]
-        metadata["uid"], metadata["creationTimestamp"] = old["uid"], old["creationTimestamp"]
-        if "generation" in old:
-            metadata["generation"] = old["generation"]
-        annotations = old.get("annotations")
-        if annotations and "annotations" not in metadata:
-            metadata["annotations"] = annotations
+        old = stored.object()
+        kept = ("uid", "creationTimestamp", "generation", "resourceVersion")
+        metadata.update({name: old["metadata"][name] for name in kept if name in old["metadata"]})
+        if obj == old:
+            return
+        if "generation" in metadata and {**obj, "metadata": None} != {**old, "metadata": None}:
+            metadata["generation"] += 1
         run_now(self._store.update(storage, key, lambda _: obj))

@@ -4,12 +4,16 @@ Both take the selected pods of the Service's namespace, in any order, and leave 
 no address.  Neither gives the objects a uid, a creationTimestamp or a resourceVersion: whoever keeps them does.
 The rules are kube32's: a pod that is Running and Ready is an address, every other one with an IP a notReadyAddress;
 pods on which the Service's ports resolve to different numbers are told apart.  The form is kube-controller-manager's.
+
+What one pod contributes is an `Entry`: whoever keeps those need not look at a pod again until it has changed.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from kube32_sim.api.pod_state import ready, terminating
@@ -24,10 +28,52 @@ MOST = 100
 HEADLESS = "service.kubernetes.io/headless"
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one address of a pod means to a Service.  Never changes, nor do the objects in it: they are shared.
+
+    bits: of a checksum of the pod's uid, which decide about its slice.
+    """
+
+    family: str
+    ports: Ports
+    order: tuple[bytes, str]
+    bits: str
+    serving: bool
+    address: JsonObject
+    endpoint: JsonObject
+
+
+def has_endpoints(service: JsonObject) -> bool:
+    """Whether a Service selects pods."""
+    spec = service.get("spec", {})
+    return bool(spec.get("selector")) and spec.get("type") != "ExternalName"
+
+
+def entries_of(service: JsonObject, pod: JsonObject) -> tuple[Entry, ...]:
+    """What a selected pod contributes: nothing while it has no address, or is terminating."""
+    if terminating(pod):
+        return ()
+    found = ((family, _address(pod, family)) for family in _families(service))
+    return tuple(_entry(service, pod, family, address) for family, address in found if address is not None)
+
+
 def compute_endpoints(service: JsonObject, pods: Iterable[JsonObject]) -> JsonObject | None:
     """The v1 Endpoints of a Service; None where it has none (no selector, ExternalName)."""
-    if not _has_endpoints(service):
-        return None
+    return endpoints_of(service, _entries(service, pods)) if has_endpoints(service) else None
+
+
+def compute_slices(service: JsonObject, pods: Iterable[JsonObject]) -> list[JsonObject]:
+    """The discovery.k8s.io/v1 EndpointSlices of a Service, at most 100 endpoints each; without pods one empty slice."""
+    return slices_of(service, _entries(service, pods)) if has_endpoints(service) else []
+
+
+def _entries(service: JsonObject, pods: Iterable[JsonObject]) -> list[Entry]:
+    return [entry for pod in pods for entry in entries_of(service, pod)]
+
+
+def endpoints_of(service: JsonObject, entries: Iterable[Entry]) -> JsonObject:
+    """The Endpoints of a Service that has_endpoints, made of its pods' entries."""
     metadata = service["metadata"]
     labels = {**metadata.get("labels", {}), "endpoints.kubernetes.io/managed-by": "endpoint-controller"}
     obj: JsonObject = {
@@ -38,8 +84,8 @@ def compute_endpoints(service: JsonObject, pods: Iterable[JsonObject]) -> JsonOb
         }
     }
     subsets = [
-        _subset(service, ports, members)
-        for ports, members in sorted(_grouped(service, pods, _families(service)[0]).items())
+        _subset(ports, members)
+        for ports, members in sorted(_grouped(entries, _families(service)[0]).items())
         if ports or not service["spec"].get("ports")
     ]
     if subsets:
@@ -47,22 +93,14 @@ def compute_endpoints(service: JsonObject, pods: Iterable[JsonObject]) -> JsonOb
     return obj
 
 
-def compute_slices(service: JsonObject, pods: Iterable[JsonObject]) -> list[JsonObject]:
-    """The discovery.k8s.io/v1 EndpointSlices of a Service, at most 100 endpoints each; without pods one empty slice."""
-    if not _has_endpoints(service):
-        return []
-    selected = list(pods)
+def slices_of(service: JsonObject, entries: Sequence[Entry]) -> list[JsonObject]:
+    """The EndpointSlices of a Service that has_endpoints, made of its pods' entries."""
     slices: list[JsonObject] = []
     for family in _families(service):
-        groups = sorted(_grouped(service, selected, family).items()) or [((), [])]
-        for ports, members in groups:
-            slices += [_slice(service, family, ports, part, place) for place, part in _parts(members)]
+        groups = sorted(_grouped(entries, family).items()) or [((), [])]
+        for number, (ports, members) in enumerate(groups):
+            slices += [_slice(service, family, ports, part, f"{number}/{place}") for place, part in _parts(members)]
     return slices
-
-
-def _has_endpoints(service: JsonObject) -> bool:
-    spec = service.get("spec", {})
-    return bool(spec.get("selector")) and spec.get("type") != "ExternalName"
 
 
 def _families(service: JsonObject) -> list[str]:
@@ -79,13 +117,26 @@ def _with_headless(service: JsonObject, labels: dict[str, str]) -> dict[str, str
 # pods and ports
 
 
-def _grouped(service: JsonObject, pods: Iterable[JsonObject], family: str) -> dict[Ports, list[tuple[str, JsonObject]]]:
-    """(address, pod) by the ports that the Service has on the pod."""
-    groups: dict[Ports, list[tuple[str, JsonObject]]] = {}
-    for pod in pods:
-        address = None if terminating(pod) else _address(pod, family)
-        if address is not None:
-            groups.setdefault(_resolved(service, pod), []).append((address, pod))
+def _entry(service: JsonObject, pod: JsonObject, family: str, address: str) -> Entry:
+    common, serving = _common(service, pod), _serving(service, pod)
+    conditions = {"ready": serving, "serving": serving, "terminating": False}
+    return Entry(
+        family,
+        _resolved(service, pod),
+        (_address_order(address), pod["metadata"]["name"]),
+        f"{zlib.crc32(pod['metadata']['uid'].encode()):032b}",
+        serving,
+        {"ip": address, **common},
+        {"addresses": [address], "conditions": conditions, **common},
+    )
+
+
+def _grouped(entries: Iterable[Entry], family: str) -> dict[Ports, list[Entry]]:
+    """Entries by the ports that the Service has on their pods, in the order of their addresses."""
+    groups: dict[Ports, list[Entry]] = {}
+    for entry in sorted(entries, key=_ORDER):
+        if entry.family == family:
+            groups.setdefault(entry.ports, []).append(entry)
     return groups
 
 
@@ -150,8 +201,7 @@ def _common(service: JsonObject, pod: JsonObject) -> JsonObject:
     return common
 
 
-def _by_address(members: Sequence[tuple[str, JsonObject]]) -> list[tuple[str, JsonObject]]:
-    return sorted(members, key=lambda member: (_address_order(member[0]), member[1]["metadata"]["name"]))
+_ORDER = attrgetter("order")
 
 
 def _address_order(address: str) -> bytes:
@@ -171,11 +221,10 @@ def _address_order(address: str) -> bytes:
 # Endpoints
 
 
-def _subset(service: JsonObject, ports: Ports, members: Sequence[tuple[str, JsonObject]]) -> JsonObject:
+def _subset(ports: Ports, members: Sequence[Entry]) -> JsonObject:
     subset: JsonObject = {}
-    for address, pod in _by_address(members):
-        kind = "addresses" if _serving(service, pod) else "notReadyAddresses"
-        subset.setdefault(kind, []).append({"ip": address, **_common(service, pod)})
+    for entry in members:
+        subset.setdefault("addresses" if entry.serving else "notReadyAddresses", []).append(entry.address)
     if ports:
         subset["ports"] = [_port(*port, in_slice=False) for port in ports]
     return subset
@@ -190,33 +239,30 @@ def _port(name: str, number: int, protocol: str, app_protocol: str, *, in_slice:
 # EndpointSlices
 
 
-def _parts(members: list[tuple[str, JsonObject]]) -> list[tuple[str, list[tuple[str, JsonObject]]]]:
+def _parts(members: list[Entry]) -> list[tuple[str, list[Entry]]]:
     """Split into slices such that a pod that comes or goes touches only its own.
 
     A pod's place follows from its uid alone: a slice that grows beyond its limit is split in two by the next bit of a
     checksum.  The answer is (bits so far, members).
     """
-    marked = [(f"{zlib.crc32(pod['metadata']['uid'].encode()):032b}", (address, pod)) for address, pod in members]
     parts = []
-    waiting = [("", marked)]
+    waiting = [("", members)]
     while waiting:
         bits, held = waiting.pop()
         if len(held) <= MOST or len(bits) == 32:
-            parts += _cut(bits, [member for _, member in held])
+            parts += _cut(bits, held)
         else:
-            waiting += [(bits + bit, [one for one in held if one[0][len(bits)] == bit]) for bit in "10"]
+            waiting += [(bits + bit, [one for one in held if one.bits[len(bits)] == bit]) for bit in "10"]
     return [(bits, held) for bits, held in parts if held or not members]
 
 
-def _cut(bits: str, held: list[tuple[str, JsonObject]]) -> list[tuple[str, list[tuple[str, JsonObject]]]]:
+def _cut(bits: str, held: list[Entry]) -> list[tuple[str, list[Entry]]]:
     """As it is, but for a hundred equal checksums."""
     starts = range(0, max(len(held), 1), MOST)
     return [(bits if start == 0 else f"{bits}+{start}", held[start : start + MOST]) for start in starts]
 
 
-def _slice(
-    service: JsonObject, family: str, ports: Ports, members: Sequence[tuple[str, JsonObject]], place: str
-) -> JsonObject:
+def _slice(service: JsonObject, family: str, ports: Ports, members: Sequence[Entry], place: str) -> JsonObject:
     metadata = service["metadata"]
     labels = {
         **metadata.get("labels", {}),
@@ -226,7 +272,7 @@ def _slice(
     owner = {"apiVersion": "v1", "kind": "Service", "name": metadata["name"], "uid": metadata["uid"]}
     obj: JsonObject = {
         "metadata": {
-            "name": f"{metadata['name']}-{_suffix(metadata['uid'], family, ports, place)}",
+            "name": f"{metadata['name']}-{_suffix(metadata['uid'], family, place)}",
             "generateName": f"{metadata['name']}-",
             "namespace": metadata["namespace"],
             "generation": 1,
@@ -234,26 +280,17 @@ def _slice(
             "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
         },
         "addressType": family,
-        "endpoints": [_endpoint(service, address, pod) for address, pod in _by_address(members)],
+        "endpoints": [entry.endpoint for entry in members],
         "ports": [_port(*port, in_slice=True) for port in ports],
     }
     return obj
 
 
-def _suffix(uid: str, family: str, ports: Ports, place: str) -> str:
-    """Five letters that stay the same as long as the slice stands for the same thing."""
-    number = zlib.crc32(f"{uid}/{family}/{ports}/{place}".encode())
+def _suffix(uid: str, family: str, place: str) -> str:
+    """Five letters that stay the same whatever comes into the slice: its ports too, which are none without a pod."""
+    number = zlib.crc32(f"{uid}/{family}/{place}".encode())
     letters = []
     for _ in range(5):
         number, rest = divmod(number, len(ALPHABET))
         letters.append(ALPHABET[rest])
     return "".join(letters)
-
-
-def _endpoint(service: JsonObject, address: str, pod: JsonObject) -> JsonObject:
-    serving = _serving(service, pod)
-    return {
-        "addresses": [address],
-        "conditions": {"ready": serving, "serving": serving, "terminating": False},
-        **_common(service, pod),
-    }

@@ -49,7 +49,7 @@ class Computed(Protocol):
 
     storages: frozenset[Storage]
 
-    def refresh(self) -> None: ...
+    def refresh(self, storage: Storage) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Registry:
     def bring_up_to_date(self, row: ResourceType) -> None:
         """Before a read: make computed objects show what follows from the present state."""
         if self._computed is not None and row.storage in self._computed.storages:
-            self._computed.refresh()
+            self._computed.refresh(row.storage)
 
     def refuse_computed(self, row: ResourceType, verb: str) -> None:
         """Types that are computed on every read cannot be written."""
