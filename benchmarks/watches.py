@@ -84,6 +84,7 @@ async def watch_all(bench: Bench) -> list[Figure]:
             f"{what}, 1 writer",
             one.each,
             "µs",
+            3,
             bound=one_bound.each,
             note=f"{size}; {one.rate:,.0f} deliveries/s, none cut",
         ),
