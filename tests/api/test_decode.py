@@ -270,7 +270,11 @@ def test_errors_of_a_strategic_merge_s_result_have_other_words() -> None:
         return str(raised.value)
 
     assert message({"data": {"a": 5}}) == "cannot convert int64 to string"
-    assert message({"data": {"a": 5.5}}) == "cannot convert float64 to string"
+    assert message({"data": {"a": 5.5}}) == "unrecognized type: string"
+    assert message({"data": {"a": ["b"]}}) == "unrecognized type: string"
+    assert message({"spec": {"replicas": "x"}}, DEPLOYMENT) == "unrecognized type: int32"
+    assert message({"spec": {"replicas": 1.5}}, DEPLOYMENT) == "cannot convert float64 to int32"
+    assert message({"spec": {"paused": 1}}, DEPLOYMENT) == "unrecognized type: bool"
     assert message({"data": "x"}) == "cannot restore map from string"
     assert message({"metadata": 1}) == "cannot restore struct from int64"
     assert message({"spec": {"containers": "x"}}, POD) == "cannot restore slice from string"

@@ -16,9 +16,11 @@ from kube32_sim.api.decode.types import Struct, Type, struct
 MOST_UNKNOWN = 100
 
 #: How apimachinery's converter names what it cannot make, and what it cannot make it from.
-_RESTORED = {"list": "slice", "map": "map", "struct": "struct"}
+_RESTORED = {"list": "slice", "bytes": "slice", "map": "map", "struct": "struct"}
 _GO_KINDS = {"bool": "bool", "number": "int64", "string": "string", "array": "slice", "object": "map"}
-_GO_TYPES = _GO_KINDS | {"array": "[]interface {}", "object": "map[string]interface {}"}
+
+#: What Go would convert an integer, or else a float, to; the converter refuses that in other words than the rest.
+_CONVERTIBLE = (("string", "int", "float"), ("int", "float"))
 
 
 class Stopped(Exception):
@@ -79,10 +81,12 @@ class Diagnosis:
 
     def _conversion(self, of: Type, value: Any) -> str:
         """The words of apimachinery's converter, which a strategic merge patch's result goes through."""
+        given = describe(value)
         if of.kind in _RESTORED:
-            return f"cannot restore {_RESTORED[of.kind]} from {_GO_KINDS[describe(value)]}"
-        what = "float64" if isinstance(value, float) else _GO_TYPES[describe(value)]
-        return f"cannot convert {what} to {of.go}"
+            return f"cannot restore {_RESTORED[of.kind]} from {_GO_KINDS[given]}"
+        if given == "number" and of.kind in _CONVERTIBLE[isinstance(value, float)]:
+            return f"cannot convert {'float64' if isinstance(value, float) else 'int64'} to {of.go}"
+        return f"unrecognized type: {of.kind if of.kind in ('string', 'bool') else of.go}"
 
     def decode_struct(self, of: Type, value: Any) -> Any:
         if not isinstance(value, dict):
