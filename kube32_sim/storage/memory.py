@@ -322,6 +322,7 @@ class MemoryStore:
                 assert (stored.storage, stored.key) == (storage, key)
                 assert self._uids[stored.uid] is stored
                 assert stored.object()["metadata"]["resourceVersion"] == str(stored.revision)
+                assert stored.object() == orjson.loads(stored.raw), "somebody has changed a stored object"
                 for field in bucket.row.indexed:
                     assert bucket.indexes[field, stored.value(field)][key] is stored
                 for uid in stored.owners:
