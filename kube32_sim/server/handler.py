@@ -11,10 +11,8 @@ import logging
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import orjson
-import yaml
 from aiohttp import HttpVersion11, web
 from multidict import CIMultiDict
 
@@ -29,6 +27,7 @@ from kube32_sim.registry.deletion import success
 from kube32_sim.registry.reading import list_page, select
 from kube32_sim.registry.registry import Asked, Registry, Result
 from kube32_sim.server import virtual
+from kube32_sim.server.answers import JSON_HEADERS, answer, compress, plain_not_found, quoted, takes_gzip, to_yaml
 from kube32_sim.server.authentication import Authenticator, User, authorize
 from kube32_sim.server.documents import Documents
 from kube32_sim.server.forms import Form, JsonForm, MetadataForm, Shapes, TableForm
@@ -39,37 +38,7 @@ from kube32_sim.storage.watching import Hub
 
 log = logging.getLogger(__name__)
 
-GZIP_FROM = 128 << 10
-"""Answers of at least this size are compressed for clients that accept it (as upstream)."""
 MAX_BODY = 3 << 20
-JSON_HEADERS = (("Content-Type", media.JSON), ("Cache-Control", "no-cache, private"))
-
-
-def answer(
-    body: bytes, status: int = 200, content_type: str = media.JSON, warnings: Sequence[str] = (), extra: Any = ()
-) -> web.Response:
-    headers: CIMultiDict[str] = CIMultiDict(extra)
-    headers["Content-Type"] = content_type
-    headers["Cache-Control"] = "no-cache, private"
-    for text in warnings:
-        headers.add("Warning", f"299 - {quoted(text)}")
-    return web.Response(body=body, status=status, headers=headers)
-
-
-def quoted(text: str) -> str:
-    """A quoted-string of RFC 7230; control characters cannot be said in a header."""
-    clean = "".join(c for c in text if c.isprintable())
-    return '"' + clean.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def takes_gzip(request: web.BaseRequest) -> bool:
-    accepted = request.headers.get("Accept-Encoding", "").split(",")
-    return any(encoding.strip() == "gzip" for encoding in accepted)
-
-
-def to_yaml(body: bytes) -> bytes:
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return yaml.dump(orjson.loads(body), Dumper=dumper, allow_unicode=True, encoding="utf-8")
 
 
 class Call:
@@ -128,7 +97,7 @@ class Handler:
             message = "the simulator failed on this request; its log says where"
             return self._failure(ApiError(503, "ServiceUnavailable", message), accept)
         if type(response) is web.Response:
-            self._compress(request, response)
+            await compress(request, response)
         return response
 
     def _failure(self, error: ApiError, accept: str) -> web.Response:
@@ -136,17 +105,6 @@ class Handler:
         form = media.error_form(accept, route=route)
         body = orjson.dumps(error.status())
         return answer(to_yaml(body) if form.yaml else body, error.code, form.content_type, (), error.headers)
-
-    @staticmethod
-    def _compress(request: web.BaseRequest, response: web.Response) -> None:
-        body = response.body
-        if not isinstance(body, bytes) or len(body) < GZIP_FROM:
-            return
-        if takes_gzip(request):
-            compressor = zlib.compressobj(1, zlib.DEFLATED, 31)
-            response.body = compressor.compress(body) + compressor.flush()
-            response.headers["Content-Encoding"] = "gzip"
-            response.headers["Vary"] = "Accept-Encoding"
 
     async def _answer(self, request: web.BaseRequest, accept: str) -> web.StreamResponse:
         target = request.rel_url.raw_path_qs
@@ -424,7 +382,3 @@ def _let_send(request: web.BaseRequest) -> None:
         return
     if request.transport is not None and request.version >= HttpVersion11:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-
-
-def plain_not_found() -> web.Response:
-    return web.Response(status=404, text=paths.PLAIN_NOT_FOUND)
