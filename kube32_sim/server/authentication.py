@@ -7,6 +7,9 @@ import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote
+
+from multidict import CIMultiDictProxy
 
 from kube32_sim.api import errors, reviews
 from kube32_sim.options import OptionError
@@ -68,21 +71,24 @@ class Authenticator:
 
     def user(self, authorization: str | None) -> User:
         """Of an Authorization header; ApiError 401 for a token that is unknown."""
-        if self._tokens is None:
+        scheme, _, token = (authorization or "").partition(" ")
+        token = token.strip() if scheme.lower() == "bearer" else ""  # as upstream: nobody knows another scheme
+        if not token:
+            return ADMIN if self._tokens is None else ANONYMOUS
+        found = self._static(token) or self._account(token)
+        if found is None and self._tokens is None:
             return ADMIN
-        if not authorization:
-            return ANONYMOUS
-        scheme, _, token = authorization.partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
-            return ANONYMOUS  # as upstream: no authenticator knows the scheme
-        given = token.strip().encode("utf-8", "surrogateescape")
-        found = None
-        for known, user in self._tokens.items():
-            if hmac.compare_digest(known, given):
-                found = user
-        found = found or self._account(token.strip())
         if found is None:
             raise errors.unauthorized()
+        return found
+
+    def _static(self, token: str) -> User | None:
+        """The user of the token file; every token is looked at, so that time tells nothing."""
+        given = token.encode("utf-8", "surrogateescape")
+        found = None
+        for known, user in (self._tokens or {}).items():
+            if hmac.compare_digest(known, given):
+                found = user
         return found
 
     def _account(self, token: str) -> User | None:
@@ -94,6 +100,31 @@ class Authenticator:
         return User(info["username"], info["uid"], tuple(info["groups"]), info["extra"])
 
 
+def impersonated(user: User, headers: CIMultiDictProxy[str]) -> User:
+    """Who a request is to be taken for: `Impersonate-User` and its companions, as `kubectl --as` sends them."""
+    name = headers.get("Impersonate-User", "")
+    groups = headers.getall("Impersonate-Group", [])
+    if not name:
+        if groups or "Impersonate-Uid" in headers:
+            raise errors.bad_request("Impersonate-Group and Impersonate-Uid need Impersonate-User beside them")
+        return user
+    if user.anonymous:
+        message = f'User "{user.name}" cannot impersonate resource "users" in API group "" at the cluster scope'
+        raise errors.forbidden("", "users", name, message)
+    if name == ANONYMOUS.name:
+        return ANONYMOUS
+    kind, _, account = name.partition("serviceaccount:")
+    if not groups and kind == "system:":
+        groups = ["system:serviceaccounts", f"system:serviceaccounts:{account.partition(':')[0]}"]
+    extra: dict[str, list[str]] = {}
+    for header, value in headers.items():
+        if header.lower().startswith(EXTRA_PREFIX):
+            extra.setdefault(unquote(header[len(EXTRA_PREFIX) :].lower()), []).append(value)
+    known = (*dict.fromkeys((*groups, "system:authenticated")),)
+    return User(name, headers.get("Impersonate-Uid", ""), known, extra)
+
+
+EXTRA_PREFIX = "impersonate-extra-"
 OPEN_PATHS = ("/healthz", "/livez", "/readyz", "/version", "/version/")
 """What anybody may read, as upstream's system:public-info-viewer."""
 

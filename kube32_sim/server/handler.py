@@ -28,7 +28,7 @@ from kube32_sim.registry.reading import list_page, select
 from kube32_sim.registry.registry import Asked, Registry, Result
 from kube32_sim.server import virtual
 from kube32_sim.server.answers import JSON_HEADERS, answer, compress, plain_not_found, quoted, takes_gzip, to_yaml
-from kube32_sim.server.authentication import Authenticator, User, authorize
+from kube32_sim.server.authentication import Authenticator, User, authorize, impersonated
 from kube32_sim.server.documents import Documents
 from kube32_sim.server.forms import Form, JsonForm, MetadataForm, Shapes, TableForm
 from kube32_sim.server.long_lists import is_long, send_long
@@ -112,6 +112,8 @@ class Handler:
         query = paths.parse_query(raw_query)
         info = paths.parse(request.method, path, query)
         user = self._authenticator.user(request.headers.get("Authorization"))
+        if "Impersonate-User" in request.headers or "Impersonate-Group" in request.headers:
+            user = impersonated(user, request.headers)
         authorize(user, info.verb, info.path, info.group, info.plural, info.name, info.namespace, info.subresource)
         if info.kind != "resource":
             return self._document(request, info, query, accept)

@@ -148,3 +148,41 @@ def test_an_open_server_is_not_offered_to_other_machines(tmp_path: Path, host: s
         ServeOptions(host=host)
     ServeOptions(host=host, allow_anonymous=True)
     ServeOptions(host=host, token_file=written(tmp_path, TOKENS))
+
+
+async def whoami(cluster: Cluster, **headers: str) -> dict:
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    async with connected(cluster.port) as wire:
+        answer = await wire("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", review, **headers)
+    info = answer.json()["status"]["userInfo"] if answer.status == 201 else {}
+    return {"code": answer.status, **info}
+
+
+async def test_an_administrator_may_act_as_somebody_else(guarded: Cluster) -> None:
+    as_ann = {
+        "Authorization": "Bearer root",
+        "Impersonate-User": "ann",
+        "Impersonate-Group": "devs",
+        "Impersonate-Extra-team%2Fx": "y",
+    }
+    assert await whoami(guarded, **as_ann) == {
+        "code": 201,
+        "username": "ann",
+        "groups": ["devs", "system:authenticated"],
+        "extra": {"team/x": ["y"]},
+    }
+    account = await whoami(
+        guarded, Authorization="Bearer root", **{"Impersonate-User": "system:serviceaccount:kube-system:sa"}
+    )
+    assert account["groups"] == ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"]
+
+
+async def test_who_acts_as_nobody_may_do_nothing(guarded: Cluster) -> None:
+    assert await whoami(guarded, Authorization="Bearer root", **{"Impersonate-User": "system:anonymous"}) == {
+        "code": 403
+    }
+
+
+async def test_groups_without_a_user_and_strangers_are_refused(guarded: Cluster) -> None:
+    assert await whoami(guarded, Authorization="Bearer root", **{"Impersonate-Group": "devs"}) == {"code": 400}
+    assert await whoami(guarded, **{"Impersonate-User": "admin"}) == {"code": 403}
