@@ -22,6 +22,8 @@ from kube32_sim.runtime.view import Event, storage_of
 
 log = logging.getLogger(__name__)
 
+UNSEEN_STRIDE = 64
+"""Objects that were there at the start looked at before others get their turn."""
 STRIDE = 16
 """Keys reconciled before others get their turn."""
 FIRST_DELAY, LONGEST_DELAY = 0.01, 60.0
@@ -92,7 +94,8 @@ class Runner:
         self._interval = interval
         self._sweep: Callable[[View, float], Iterator[str | None]] | None = getattr(loop, "sweep", None)
         self._resources = {storage_of(resource): resource for resource in loop.watches}
-        self._changed: dict[tuple[Any, str], tuple[Any, Any]] = {}
+        self._dirty: dict[str, None] = {}
+        self._unseen: list[tuple[Resource, Any]] = []
         self._dirty_since: float | None = None
         self._agenda = Agenda()
         self._failures: dict[str, int] = {}
@@ -107,9 +110,8 @@ class Runner:
         """Begin: the first pass, over everything there is, comes at once."""
         self._unsubscribe = self._view.subscribe(self._loop.watches, self._observe)
         if self._sweep is None:
-            for storage, resource in self._resources.items():
-                for stored in self._view.stored(resource):
-                    self._changed[storage, stored.key] = (None, stored)
+            for resource in self._loop.watches:
+                self._unseen += ((resource, stored) for stored in self._view.stored(resource))
         self._start = self._dirty_since = self._clock.now()
         self._task = self._clock.spawn(self._run(), f"loop {self._loop.name}")
 
@@ -124,28 +126,37 @@ class Runner:
     # hearing
 
     def _observe(self, event: Event) -> None:
-        """Remember a change, cheaply, inside the write that made it; of several changes the first and last state."""
+        """Note what a change concerns, inside the write that made it: the object's states are at hand now.
+
+        Before and after, since an object may have moved away.
+        """
         if self._sweep is None:
-            stored = event.stored
-            key = (stored.storage, stored.key)
-            earlier = self._changed.get(key)
-            self._changed[key] = (event.previous if earlier is None else earlier[0], stored)
+            resource = self._resources[event.stored.storage]
+            keys = self._keys_of(resource, event.previous) if event.previous is not None else ()
+            if event.type != "DELETED":  # its last state is the one before
+                keys += self._keys_of(resource, event.stored)
+            if not keys:
+                return
+            self._dirty.update(dict.fromkeys(keys))
         if self._dirty_since is None:
             self._dirty_since = self._clock.now()
             self._signal.set()
 
-    def _dirty_keys(self) -> dict[str, None]:
-        """What the changes since the last pass concern: before and after, since an object may have moved away."""
-        changed, self._changed = self._changed, {}
-        keys: dict[str, None] = {}
-        for (storage, key), states in changed.items():
-            for stored in states:
-                if stored is None:
-                    continue
-                try:
-                    keys.update(dict.fromkeys(self._loop.keys(self._resources[storage], stored.object(), self._view)))
-                except Exception:
-                    log.exception("%s: cannot tell what a change of %s %s concerns", self._loop.name, storage[1], key)
+    def _keys_of(self, resource: Resource, stored: Any) -> tuple[str, ...]:
+        try:
+            return tuple(self._loop.keys(resource, stored.object(), self._view))
+        except Exception:
+            log.exception("%s: cannot tell what a change of %s %s concerns", self._loop.name, resource.plural, stored.key)
+            return ()
+
+    async def _dirty_keys(self) -> Iterable[str]:
+        """What the changes since the last pass concern; at the first pass, what there is."""
+        unseen, self._unseen = self._unseen, []
+        for number, (resource, stored) in enumerate(unseen, 1):
+            self._dirty.update(dict.fromkeys(self._keys_of(resource, stored)))
+            if number % UNSEEN_STRIDE == 0:
+                await turn()
+        keys, self._dirty = self._dirty, {}
         return keys
 
     # waiting
@@ -192,7 +203,7 @@ class Runner:
         self._dirty_since = None
         if self._sweep is not None:
             await self._swept(self._sweep(self._view, now))
-        for keys in (self._dirty_keys(), self._agenda.take(now)):
+        for keys in (await self._dirty_keys(), self._agenda.take(now)):
             for key in keys:
                 await self._reconcile(key)
 
