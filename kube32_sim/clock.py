@@ -16,6 +16,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 EPOCH = 1_767_225_600.0
@@ -24,7 +25,12 @@ EPOCH = 1_767_225_600.0
 
 def rfc3339(seconds: float) -> str:
     """`2026-01-01T00:00:00Z`: whole seconds, as metav1.Time has them."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _whole(int(seconds))
+
+
+@lru_cache(maxsize=64)
+def _whole(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def rfc3339_micro(seconds: float) -> str:

@@ -144,6 +144,7 @@ def token_request(request: JsonObject, account: JsonObject, now: float, ids: Ids
     spec["audiences"] = spec.get("audiences") or [AUDIENCE]
     seconds = spec.setdefault("expirationSeconds", _HOUR)
     _check_duration(seconds)
+    _check_bound(spec.get("boundObjectRef"))
     source = account["metadata"]
     token = signed(_claims(source, spec, now, ids))
     metadata = {key: source[key] for key in ("name", "namespace", "uid") if key in source}
@@ -165,6 +166,16 @@ def _check_duration(seconds: int) -> None:
     if why:
         error = invalid_value("spec.expirationSeconds", seconds, why)
         raise invalid(_AUTHENTICATION, "TokenRequest", "", [error])
+
+
+def _check_bound(reference: JsonObject | None) -> None:
+    """A token may be bound to a Pod, a Node or a Secret."""
+    if reference is None:
+        return
+    group, _, version = reference.get("apiVersion", "").rpartition("/")
+    kind = reference.get("kind", "")
+    if group or kind not in ("Pod", "Node", "Secret"):
+        raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
 
 
 def _claims(account: JsonObject, spec: JsonObject, now: float, ids: Ids) -> JsonObject:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from kube32_sim.api import admission, errors
 from kube32_sim.api.options import DeleteOptions
@@ -52,8 +52,7 @@ class Computed(Protocol):
     def refresh(self, storage: Storage) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """Which object of which type a write means, and on whose behalf."""
 
     row: ResourceType
@@ -150,11 +149,11 @@ class Registry:
             raise errors.bad_request("resourceVersion should not be set on objects to be created")
         if asked.name and metadata.get("name", asked.name) != asked.name:
             raise name_mismatch(metadata.get("name", ""), asked.name)
-        asked = replace(asked, name=metadata.get("name", "") or asked.name)
+        asked = asked._replace(name=metadata.get("name", "") or asked.name)
         row.strategy.default(obj)
         warnings = list(admission.mutate("create", obj, None, self.context(asked), self._config))
         if not metadata.get("name") and metadata.get("generateName"):
-            asked = replace(asked, name=self._free_name(asked, metadata["generateName"]))
+            asked = asked._replace(name=self._free_name(asked, metadata["generateName"]))
             metadata["name"] = asked.name
         warnings += self._prepare_new(asked, obj)
         if asked.dry_run:
@@ -171,7 +170,7 @@ class Registry:
         name = ""
         for _ in range(NAME_ATTEMPTS):
             name = generated_name(prefix, self.ids)
-            if self.store.get(asked.row.storage, replace(asked, name=name).key) is None:
+            if self.store.get(asked.row.storage, asked._replace(name=name).key) is None:
                 break
         return name
 
@@ -387,11 +386,12 @@ class Registry:
         """Delete what a list found; objects that went meanwhile or are new under their names are left alone."""
         self.refuse_computed(asked.row, "deletecollection")
         for stored in items:
-            one = replace(asked, namespace=stored.namespace, name=stored.name)
+            one = asked._replace(namespace=stored.namespace, name=stored.name)
             try:
                 await self.delete(one, replace(options, uid=options.uid or stored.uid))
             except errors.ApiError as error:
-                if error.code not in (404, 409):
+                new_under_its_name = error.code == 409 and not (options.uid or options.resource_version)
+                if error.code != 404 and not new_under_its_name:
                     raise
 
 

@@ -238,7 +238,7 @@ async def put_scale(registry: Registry, asked: Asked, change: Callable[[JsonObje
         now = scale.scale_of(row, current)
         return scale.apply_scale(row, current, change(now))
 
-    result = await registry.patch(replace(asked, subresource=""), apply)
+    result = await registry.patch(asked._replace(subresource=""), apply)
     return scale.scale_of(row, result.object())
 
 

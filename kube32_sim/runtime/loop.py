@@ -146,7 +146,8 @@ class Runner:
         try:
             return tuple(self._loop.keys(resource, stored.object(), self._view))
         except Exception:
-            log.exception("%s: cannot tell what a change of %s %s concerns", self._loop.name, resource.plural, stored.key)
+            name = self._loop.name
+            log.exception("%s: cannot tell what a change of %s %s concerns", name, resource.plural, stored.key)
             return ()
 
     async def _dirty_keys(self) -> Iterable[str]:

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from multidict import CIMultiDictProxy
 
 from kube32_sim.api import errors, reviews
+from kube32_sim.api.strategies.base import Lookup
 from kube32_sim.options import OptionError
 
 
@@ -63,11 +64,16 @@ def _entry(record: Sequence[str]) -> tuple[bytes, User]:
 
 
 class Authenticator:
-    """tokens: None means that everybody is an administrator.  now: seconds since 1970, for tokens that expire."""
+    """tokens: None means that everybody is an administrator.
 
-    def __init__(self, tokens: Mapping[bytes, User] | None, now: Callable[[], float]) -> None:
+    now: seconds since 1970, for tokens that expire.  cluster: where ServiceAccounts are looked up; a token ends with
+    the one it was made for.
+    """
+
+    def __init__(self, tokens: Mapping[bytes, User] | None, now: Callable[[], float], cluster: Lookup) -> None:
         self._tokens = tokens
         self._now = now
+        self._cluster = cluster
 
     def user(self, authorization: str | None) -> User:
         """Of an Authorization header; ApiError 401 for a token that is unknown."""
@@ -95,6 +101,10 @@ class Authenticator:
         """The ServiceAccount that a token of this server's own making stands for."""
         claims = reviews.claims_of(token, self._now())
         if claims is None:
+            return None
+        details = claims["kubernetes.io"]
+        account = self._cluster.get(("", "serviceaccounts"), details["namespace"], details["serviceaccount"]["name"])
+        if account is None or account["metadata"]["uid"] != details["serviceaccount"]["uid"]:
             return None
         info = reviews.account_user(claims)
         return User(info["username"], info["uid"], tuple(info["groups"]), info["extra"])

@@ -14,8 +14,7 @@ I/O: what it needs of the cluster it reads through `Context.cluster`.  A kind wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kube32_sim.api.errors import FieldError
 
@@ -35,8 +34,7 @@ class Lookup(Protocol):
         """All objects of a type, in one namespace or ("") everywhere, in name order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """The circumstances of one write.  now: RFC 3339 with seconds.  user: who asks."""
 
     row: ResourceType
