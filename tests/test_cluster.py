@@ -5,10 +5,14 @@ import logging
 
 import pytest
 
-from kube32_sim.client import DEPLOYMENTS, EVENTS, LEASES, NODES, PODS
+from kube32_sim.api.errors import ApiError
+from kube32_sim.client import DEPLOYMENTS, EVENTS, LEASES, NODES, PODS, SERVICES, Resource
 from kube32_sim.cluster import Cluster
+from kube32_sim.http_client import HttpClient
+from kube32_sim.kubeconfig import Access
 from kube32_sim.options import ServeOptions
 from tests.support.http import Http
+from tests.support.objects import ENDPOINTS
 
 
 @pytest.fixture(autouse=True)
@@ -85,3 +89,82 @@ async def test_it_serves_http_and_leaves_nothing_behind():
     assert others == set(), others
     with pytest.raises(ConnectionRefusedError):
         await asyncio.to_thread(Http(cluster.url).get, "/api/v1/nodes")
+
+
+async def run(cluster, replicas):
+    """Something to do, and what has come of it: pods by their names and nodes."""
+    await cluster.client.create(
+        DEPLOYMENTS, "default", DEPLOYMENT | {"spec": DEPLOYMENT["spec"] | {"replicas": replicas}}
+    )
+    await cluster.clock.advance(30)
+    pods = (await cluster.client.list(PODS, "default")).items
+    return [(pod["metadata"]["name"], pod["metadata"]["uid"], pod["spec"]["nodeName"]) for pod in pods]
+
+
+async def test_two_clusters_in_one_process_do_not_know_of_each_other():
+    options = ServeOptions(port=0, clock="virtual", seed=3)
+    async with Cluster(options) as alone:
+        expected = await run(alone, 3)
+    async with Cluster(options) as one, Cluster(options) as other:
+        await other.clock.advance(1000)
+        first, second = await asyncio.gather(run(one, 3), run(other, 2))
+        assert first == expected
+        assert len(second) == 2
+        assert other.clock.now() - one.clock.now() == 1000
+        await other.client.patch(NODES, "", "esp32-0", {"spec": {"unschedulable": True}})
+        assert "unschedulable" not in (await one.client.get(NODES, "", "esp32-0"))["spec"]
+        one.store.check()
+        other.store.check()
+
+
+async def test_clusters_with_other_options_side_by_side():
+    bare = ServeOptions(port=0, nodes=0, controllers="none", clock="virtual", service_cluster_ip_range="10.7.0.0/24")
+    async with Cluster(ServeOptions(port=0, clock="virtual")) as full, Cluster(bare) as other:
+        service = {"metadata": {"name": "s"}, "spec": {"selector": {"a": "b"}, "ports": [{"port": 80}]}}
+        made = [await cluster.client.create(SERVICES, "default", service) for cluster in (full, other)]
+        assert [obj["spec"]["clusterIP"].rpartition(".")[0] for obj in made][1] == "10.7.0"
+        assert made[0]["spec"]["clusterIP"].startswith("10.96.")
+        node = {"metadata": {"name": "n"}}
+        tainted = [(await c.client.create(NODES, "", node))["spec"].get("taints") for c in (full, other)]
+        assert tainted == [None, [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]]
+        pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        placed = [(await c.client.create(PODS, "default", pod))["spec"].get("nodeName") for c in (full, other)]
+        assert placed[0] in ("esp32-0", "esp32-1")
+        assert placed[1] is None
+        assert (await full.client.list(ENDPOINTS, "default")).items
+        assert (await other.client.list(ENDPOINTS, "default")).items == []
+        with pytest.raises(ApiError, match="not support"):
+            await full.client.create(ENDPOINTS, "default", {"metadata": {"name": "e"}})
+        await other.client.create(ENDPOINTS, "default", {"metadata": {"name": "e"}})
+
+
+async def test_a_token_of_one_cluster_opens_no_other(tmp_path):
+    tokens = tmp_path / "tokens.csv"
+    tokens.write_text('root,admin,1,"system:masters"\n')
+    accounts = Resource("", "v1", "serviceaccounts")
+    options = [ServeOptions(port=0, nodes=0, controllers="none", token_file=tokens, seed=seed) for seed in (1, 2)]
+    async with Cluster(options[0]) as one, Cluster(options[1]) as other:
+        for cluster in (one, other):
+            await cluster.client.create(accounts, "default", {"metadata": {"name": "robot"}})
+        made = await one.client.create(accounts, "default", {"spec": {}}, subresource="token", name="robot")
+        token = made["status"]["token"]
+        async with HttpClient(Access(one.url, token)) as allowed, HttpClient(Access(other.url, token)) as refused:
+            assert (await allowed.list(NODES)).items == []
+            with pytest.raises(ApiError, match="Unauthorized"):
+                await refused.list(NODES)
+
+
+async def test_a_cluster_that_cannot_start_leaves_nothing_behind():
+    async with Cluster(ServeOptions(port=0, nodes=0, controllers="none")) as first:
+        before = asyncio.all_tasks()
+        with pytest.raises(OSError, match="address already in use"):
+            await Cluster(ServeOptions(port=first.port, nodes=2)).start()
+        assert asyncio.all_tasks() == before
+        assert (await first.client.list(NODES)).items == []
+
+
+async def test_a_cluster_may_be_stopped_twice():
+    cluster = Cluster(ServeOptions(port=0, nodes=1, clock="virtual"))
+    await cluster.start()
+    await cluster.stop()
+    await cluster.stop()

@@ -137,6 +137,30 @@ async def test_a_service_account_may_call_until_its_token_ends(guarded: Cluster)
     assert (await ask(guarded, "/api/v1/nodes", f"Bearer {token}")).status == 401
 
 
+async def test_a_token_ends_with_its_service_account(guarded: Cluster) -> None:
+    path = "/api/v1/namespaces/default/serviceaccounts/robot/token"
+    await guarded.client.create(ACCOUNTS, "default", {"metadata": {"name": "robot"}})
+    token = (await ask(guarded, path, "Bearer root", "POST", {})).json()["status"]["token"]
+    assert (await ask(guarded, "/api/v1/nodes", f"Bearer {token}")).status == 200
+    await guarded.client.delete(ACCOUNTS, "default", "robot")
+    assert (await ask(guarded, "/api/v1/nodes", f"Bearer {token}")).status == 401
+    await guarded.client.create(ACCOUNTS, "default", {"metadata": {"name": "robot"}})
+    assert (await ask(guarded, "/api/v1/nodes", f"Bearer {token}")).status == 401
+
+
+@pytest.mark.parametrize("kind", ["ServiceAccount", "Namespace", ""])
+async def test_a_token_is_bound_to_nothing_strange(guarded: Cluster, kind: str) -> None:
+    path = "/api/v1/namespaces/default/serviceaccounts/robot/token"
+    await guarded.client.create(ACCOUNTS, "default", {"metadata": {"name": "robot"}})
+    reference = {"apiVersion": "v1", "kind": kind, "name": "x", "uid": "y"}
+    spec = {"boundObjectRef": reference}
+    refused = await ask(guarded, path, "Bearer root", "POST", {"spec": spec})
+    assert (refused.status, refused.json()["message"]) == (400, f"cannot bind token to object of type /v1, Kind={kind}")
+    reference["kind"] = "Pod"
+    token = (await ask(guarded, path, "Bearer root", "POST", {"spec": spec})).json()["status"]["token"]
+    assert (await ask(guarded, "/api/v1/nodes", f"Bearer {token}")).status == 200
+
+
 async def test_without_a_token_file_everybody_is_an_administrator(bare: Cluster) -> None:
     for given in ("", "Bearer whatever", "Basic x"):
         assert (await ask(bare, "/api/v1/nodes", given)).status == 200
@@ -150,7 +174,7 @@ def test_an_open_server_is_not_offered_to_other_machines(tmp_path: Path, host: s
     ServeOptions(host=host, token_file=written(tmp_path, TOKENS))
 
 
-async def whoami(cluster: Cluster, **headers: str) -> dict:
+async def whoami(cluster: Cluster, **headers: str) -> dict[str, object]:
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     async with connected(cluster.port) as wire:
         answer = await wire("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", review, **headers)

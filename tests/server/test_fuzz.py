@@ -105,6 +105,7 @@ async def watched(cluster: Cluster) -> AsyncIterator[list[Wire]]:
 
 
 async def drain(wire: Wire, counts: dict[str, int]) -> None:
+    wire.patience = None  # many types are quiet for long
     async for event in wire.events():
         counts[event["type"]] = counts.get(event["type"], 0) + 1
 

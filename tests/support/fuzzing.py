@@ -196,6 +196,9 @@ class Fuzzer:
                 "Range",
                 "Expect",
                 "Cookie",
+                "Impersonate-User",
+                "Impersonate-Group",
+                "Impersonate-Extra-%ff",
             )
             made.headers[rng.choice(names)] = rng.choice(("gzip", "*", "x", "", "Bearer x", "bytes=0-1", "é", '"' * 50))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PATIENCE = 20.0
-"""Seconds until a read gives up."""
+"""Seconds until a read gives up, unless told otherwise."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Wire:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
-        self._lines = b""
+        self.patience: float | None = PATIENCE
 
     async def send(self, data: bytes) -> None:
         self._writer.write(data)
@@ -83,7 +83,7 @@ class Wire:
 
     async def rest(self) -> bytes:
         """Everything up to the end of the connection."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self.patience):
             return await self._reader.read()
 
     async def watch(self, path: str, **headers: str) -> AsyncIterator[dict[str, Any]]:
@@ -103,11 +103,11 @@ class Wire:
         assert rest == b""
 
     async def _line(self) -> bytes:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self.patience):
             return await self._reader.readuntil(b"\n")
 
     async def _exactly(self, size: int) -> bytes:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self.patience):
             return await self._reader.readexactly(size)
 
     async def close(self) -> None:
