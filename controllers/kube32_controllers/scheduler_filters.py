@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import orjson
+
 from kube32_sim.api import quantity
 from kube32_sim.api.requests import declared, pod_totals
 from kube32_sim.kestrel.score import KUBE32, score
@@ -112,6 +114,18 @@ def pod_request(spec: JsonObject, node_name: str = "") -> PodRequest:
 
     node_name: the only node wanted, if any (spec.nodeName itself is where a pod is, and no wish).
     """
+    lists = [[one.get("resources") for one in spec.get(key) or ()] for key in ("containers", "initContainers")]
+    return _request(orjson.dumps([*lists, spec.get("nodeSelector")]), node_name)
+
+
+@lru_cache(maxsize=4096)
+def _request(asked: bytes, node_name: str) -> PodRequest:
+    """Of the encoded resources and node selector: pods are many, what they ask for is mostly the same."""
+    containers, initial, wanted = orjson.loads(asked)
+    spec = {
+        "containers": [{"resources": resources} for resources in containers],
+        "initContainers": [{"resources": resources} for resources in initial],
+    }
     totals = pod_totals(spec, _declared)
     taken = [0] * len(RESOURCES)
     checks = []
@@ -120,13 +134,13 @@ def pod_request(spec: JsonObject, node_name: str = "") -> PodRequest:
         if totals[name] > 0:
             taken[place] += 1 if named else totals[name]
             checks.append((place, taken[place], f"Insufficient {name}"))
-    selector = tuple(sorted((spec.get("nodeSelector") or {}).items()))
+    selector = tuple(sorted((wanted or {}).items()))
     return _shared(PodRequest(tuple(taken), tuple(checks), selector, node_name))
 
 
 @lru_cache(maxsize=4096)
 def _shared(request: PodRequest) -> PodRequest:
-    """The one object for equal requests: pods are many, what they ask for is mostly the same."""
+    """The one object for equal requests, however they were written."""
     return request
 
 
