@@ -39,7 +39,9 @@ class Model:
     def listed(self, storage, namespace: str, revision: int | None = None) -> list[dict]:
         state = self.now if revision is None else self.past[revision]
         found = [(key, obj) for (kind, key), obj in state.items() if kind == storage]
-        return [obj for key, obj in sorted(found, key=lambda p: p[0]) if not namespace or key.startswith(f"{namespace}/")]
+        return [
+            obj for key, obj in sorted(found, key=lambda p: p[0]) if not namespace or key.startswith(f"{namespace}/")
+        ]
 
 
 async def step(rng: random.Random, store: MemoryStore, model: Model) -> None:
@@ -102,7 +104,9 @@ async def test_store_agrees_with_a_plain_model(seed: int) -> None:
     for owner in range(3):
         uid = f"owner-{owner}"
         wanted_keys = {
-            key for key, obj in model.now.items() if any(o["uid"] == uid for o in obj["metadata"].get("ownerReferences", ()))
+            key
+            for key, obj in model.now.items()
+            if any(o["uid"] == uid for o in obj["metadata"].get("ownerReferences", ()))
         }
         assert {(s.storage, s.key) for s in store.by_owner(uid)} == wanted_keys
 
@@ -151,7 +155,9 @@ async def test_history_beyond_its_bounds_is_forgotten_and_said_to_be() -> None:
     clock = VirtualClock()
     store = MemoryStore(builtin_table(), clock, history_events=5)
     for number in range(10):
-        await store.create(MAPS, f"a/{number}", {"metadata": {"name": str(number), "namespace": "a", "uid": str(number)}})
+        await store.create(
+            MAPS, f"a/{number}", {"metadata": {"name": str(number), "namespace": "a", "uid": str(number)}}
+        )
     store.check()
     assert len(store.events_since(MAPS, store.revision - 5)) == 5
     with pytest.raises(Compacted) as caught:

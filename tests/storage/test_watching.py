@@ -38,8 +38,7 @@ class Rig:
         return select(self.row, namespace, selectors.parse_labels(labels), selectors.select_fields(fields, self.row))
 
     def watch(self, selection: Selection, seen: list, **more):
-        member = self.hub.join(PODS, selection, Plain(), seen.extend, more.pop("overflow", lambda: None), **more)
-        return member
+        return self.hub.join(PODS, selection, Plain(), seen.extend, more.pop("overflow", lambda: None), **more)
 
     async def put(self, namespace, name, node="", app="x"):
         obj = {
@@ -140,7 +139,9 @@ async def test_a_member_that_never_catches_up_is_cut_once(rig: Rig) -> None:
 
 
 async def test_nothing_is_left_behind_by_members_that_left(rig: Rig) -> None:
-    members = [rig.watch(rig.selection(namespace=ns, fields=f), []) for ns in ("", "a") for f in ("", "metadata.name=p")]
+    members = [
+        rig.watch(rig.selection(namespace=ns, fields=f), []) for ns in ("", "a") for f in ("", "metadata.name=p")
+    ]
     assert rig.hub.count() == 4
     for member in members:
         member.stop()
@@ -153,7 +154,13 @@ async def test_nothing_is_left_behind_by_members_that_left(rig: Rig) -> None:
 async def test_members_follow_random_histories_exactly(rig: Rig, seed: int) -> None:
     """Each member's fold of what it was told is at every rest what a list would say."""
     rng = random.Random(seed)
-    asked = [("", "", ""), ("a", "", ""), ("", "app=x", ""), ("", "", "spec.nodeName=n1"), ("a", "app!=y", "metadata.name=p1")]
+    asked = [
+        ("", "", ""),
+        ("a", "", ""),
+        ("", "app=x", ""),
+        ("", "", "spec.nodeName=n1"),
+        ("a", "app!=y", "metadata.name=p1"),
+    ]
     watchers: list = []
     for _ in range(150):
         if rng.random() < 0.1:
