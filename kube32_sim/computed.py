@@ -161,7 +161,7 @@ class ComputedEndpoints:
         if selecting is None:
             self._drop(ENDPOINTS, key)
         else:
-            self._put(ENDPOINTS, key, endpoints_of(selecting.service, self._entries(selecting)))
+            self._put(selecting, ENDPOINTS, key, endpoints_of(selecting.service, self._entries(selecting)))
 
     def _refresh_slices(self, key: str) -> None:
         selecting = self._selecting.get(key)
@@ -169,25 +169,26 @@ class ComputedEndpoints:
         wanted = {f"{obj['metadata']['namespace']}/{obj['metadata']['name']}": obj for obj in made}
         for stale in sorted(self._slices.pop(key, set()) - set(wanted)):
             self._drop(SLICES, stale)
-        for slice_key, obj in wanted.items():
-            self._put(SLICES, slice_key, obj)
-        if wanted:
+        if selecting is not None and wanted:
             self._slices[key] = set(wanted)
+            for slice_key, obj in wanted.items():
+                self._put(selecting, SLICES, slice_key, obj)
 
     def _drop(self, storage: Storage, key: str) -> None:
         if self._store.get(storage, key) is not None:
             run_now(self._store.delete(storage, key, lambda _: None))
 
-    def _put(self, storage: Storage, key: str, obj: JsonObject) -> None:
+    def _put(self, selecting: Selecting, storage: Storage, key: str, obj: JsonObject) -> None:
         metadata = obj["metadata"]
+        # They have been there since the Service was, whenever somebody first looked.
+        metadata["creationTimestamp"] = selecting.service["metadata"]["creationTimestamp"]
         stored = self._store.get(storage, key)
         if stored is None:
             metadata["uid"] = self._ids.uid()
-            metadata["creationTimestamp"] = self._clock.timestamp()
             run_now(self._store.create(storage, key, obj))
             return
         old = stored.object()
-        kept = ("uid", "creationTimestamp", "generation", "resourceVersion")
+        kept = ("uid", "generation", "resourceVersion")
         metadata.update({name: old["metadata"][name] for name in kept if name in old["metadata"]})
         if obj == old:
             return

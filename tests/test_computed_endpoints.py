@@ -405,3 +405,13 @@ async def test_a_thousand_pods_behind_one_watched_service(
     assert await watcher.told() == []
     taken = counting.taken()
     assert (taken["entries_of"], taken["slices_of"], taken["bytes"]) == (10, 0, 0)
+
+
+async def test_they_are_as_old_as_their_service_whenever_somebody_first_looks(cluster: Cluster) -> None:
+    assert isinstance(cluster.clock, VirtualClock)
+    made = await cluster.client.create(SERVICES, "default", service("web"))
+    await run_pod(cluster, "a", "10.0.0.1")
+    await cluster.clock.advance(90.0)
+    since = made["metadata"]["creationTimestamp"]
+    assert (await cluster.client.get(ENDPOINTS, "default", "web"))["metadata"]["creationTimestamp"] == since
+    assert [found["metadata"]["creationTimestamp"] for found in await slices(cluster, "web")] == [since]
