@@ -409,7 +409,7 @@ async def test_a_thousand_pods_behind_one_watched_service(
 
 async def test_they_are_as_old_as_their_service_whenever_somebody_first_looks(cluster: Cluster) -> None:
     assert isinstance(cluster.clock, VirtualClock)
-    made = await cluster.client.create(SERVICES, "default", service("web"))
+    made = await cluster.client.create(SERVICES, "default", service("web", {"app": "x"}))
     await run_pod(cluster, "a", "10.0.0.1")
     await cluster.clock.advance(90.0)
     since = made["metadata"]["creationTimestamp"]
