@@ -121,7 +121,7 @@ def test_unknown_documents(path: str) -> None:
 
 
 def test_only_json_is_served() -> None:
-    assert get("/openapi/v2", accept="application/com.github.proto-openapi.spec.v2@v1.0+protobuf").status == 406
+    assert get("/openapi/v3/api/v1", accept="application/com.github.proto-openapi.spec.v3@v1.0+protobuf").status == 406
     assert get("/openapi/v2", accept="application/json, */*").status == 200
     with pytest.raises(ApiError):
         OPENAPI.answer(parse("POST", "/openapi/v2"), {})
@@ -164,3 +164,53 @@ def test_custom_types_have_documents_too() -> None:
     assert index(openapi)["apis/example.com/v1"] != after["apis/example.com/v1"]
     whole = document("/openapi/v3/apis/example.com/v1", openapi)
     assert "colour" in whole["components"]["schemas"]["com.example.v1.Widget"]["properties"]["spec"]["properties"]
+
+
+def fields(message: bytes) -> list[tuple[int, Any]]:
+    """(number, value) of a protobuf message's fields: bytes, or a number for varints."""
+    found, at = [], 0
+
+    def varint() -> int:
+        nonlocal at
+        number = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return number
+
+    while at < len(message):
+        number, kind = divmod(varint(), 8)
+        assert kind in (0, 2)
+        value: Any = varint()
+        if kind == 2:
+            value, at = message[at : at + value], at + value
+            assert at <= len(message)
+        found.append((number, value))
+    return found
+
+
+def test_the_protobuf_form_of_v2_says_what_the_json_form_says() -> None:
+    answer = get("/openapi/v2", accept="application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+    assert answer.content_type == "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+    whole = fields(answer.body)
+    assert whole[0] == (1, b"2.0")
+    plain = document("/openapi/v2")["definitions"]
+    entries = [dict(fields(entry)) for _, entry in fields(dict(whole)[9])]
+    assert [entry[1].decode() for entry in entries] == list(plain)
+    named = {entry[1].decode(): fields(entry[2]) for entry in entries}
+    for name, schema in plain.items():
+        written = named[name]
+        properties = [
+            dict(fields(entry))[1].decode() for number, each in written if number == 25 for _, entry in fields(each)
+        ]
+        assert properties == list(schema.get("properties", ()))
+        assert [value.decode() for number, value in written if number == 19] == schema.get("required", [])
+        told = {
+            (part := dict(fields(each)))[1].decode(): json.loads(dict(fields(part[2]))[2])
+            for n, each in written
+            if n == 31
+        }
+        assert told == {key: value for key, value in schema.items() if key.startswith("x-")}

@@ -177,3 +177,9 @@ def test_explain(kubectl):
 def test_version_and_cluster_info(kubectl, full_server):
     assert "Server Version: v1.36." in kubectl("version")
     assert f"is running at {full_server.url}" in kubectl("cluster-info")
+
+
+def test_a_kind_that_is_not_served_is_named(kubectl):
+    gone = {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": "a"}}
+    error = kubectl.fails("apply", "-f", "-", stdin=json.dumps(gone))
+    assert 'no matches for kind "PodDisruptionBudget" in version "policy/v1beta1"' in error

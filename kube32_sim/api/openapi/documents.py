@@ -1,8 +1,8 @@
 """Which OpenAPI documents there are and how a request for one is answered.
 
 A document is built when first asked for and kept until the table changes.  The hashes in the index stand for what a
-document is made from, so that the index needs none of them built.  Only JSON is served: clients that ask for protobuf
-alone are refused (406); kubectl reads JSON.
+document is made from, so that the index needs none of them built.  v3 is served as JSON only: clients that ask for
+protobuf alone are refused (406); kubectl reads JSON.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from kube32_sim.api.discovery import groups_in_order
 from kube32_sim.api.errors import method_not_allowed
 from kube32_sim.api.media import JSON
 from kube32_sim.api.openapi.operations import ALWAYS, RESOURCE_LIST, Operations, roots, tag_of
+from kube32_sim.api.openapi.protobuf import encode
 from kube32_sim.api.openapi.schemas import (
     PREFIX,
     Flavour,
@@ -29,6 +30,10 @@ from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.version import GIT_VERSION
 
 JsonObject = dict[str, Any]
+PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+"""What Go clients ask /openapi/v2 for (kubectl for kinds that it does not know, Argo CD, old kubectls for explain)."""
+PROTOBUF_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+V2_PROTOBUF = "v2 as protobuf"
 Schemas = Callable[[ResourceType], JsonObject | None]
 
 _INFO = {"title": "Kubernetes", "version": GIT_VERSION}
@@ -74,6 +79,8 @@ class OpenAPI:
         if info.verb != "get":
             raise method_not_allowed()
         self._refresh()
+        if info.rest == "v2" and accept.strip().startswith(PROTOBUF):
+            return _cached(self._body(V2_PROTOBUF), PROTOBUF_TYPE, if_none_match)
         if not _accepts_json(accept):
             return Answer(406, b"406 Not Acceptable\n", "text/plain; charset=utf-8", {})
         if info.rest == "v2":
@@ -133,9 +140,13 @@ class OpenAPI:
     def _body(self, name: str) -> bytes:
         body = self._bodies.get(name)
         if body is None:
-            body = orjson.dumps(self._v2() if name == "v2" else self._v3(name))
-            self._bodies[name] = body
+            body = self._bodies[name] = self._built(name)
         return body
+
+    def _built(self, name: str) -> bytes:
+        if name == V2_PROTOBUF:
+            return encode(self._v2())
+        return orjson.dumps(self._v2() if name == "v2" else self._v3(name))
 
     def _v3(self, name: str) -> JsonObject:
         prefix, _, rest = name.partition("/")
