@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from kube32_sim.api import admission, errors
 from kube32_sim.api.options import DeleteOptions
@@ -82,6 +82,19 @@ class Result:
         if self.stored is not None:
             return self.stored.object()
         return self.obj or {}
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What an updater made of the current object.
+
+    revision: the current one.  removed: the object goes.  at_once: without another state before that.
+    """
+
+    obj: JsonObject = field(default_factory=dict)
+    revision: str = ""
+    removed: bool = False
+    at_once: bool = False
 
 
 class Registry:
@@ -240,16 +253,16 @@ class Registry:
     async def _change(self, asked: Asked, change: Change, *, patch: bool) -> Result:
         row = asked.row
         self.refuse_computed(row, "patch" if patch else "update")
-        outcome: dict[str, Any] = {"warnings": []}
+        outcome, warnings = _Outcome(), list[str]()
 
         def updater(current: StoredObject) -> JsonObject | Remove | None:
             wanted = change(current.copy()) if patch else change({})
-            final = self._checked_update(asked, wanted, current, patch, outcome["warnings"])
-            outcome.update(final=final, revision=str(current.revision))
-            outcome["removed"] = current.deleting and self._may_go(row, final)
+            outcome.obj = self._checked_update(asked, wanted, current, patch, warnings)
+            outcome.revision = str(current.revision)
+            outcome.removed = current.deleting and self._may_go(row, outcome.obj)
             if asked.dry_run:
                 return None
-            return Remove() if outcome["removed"] else final
+            return Remove() if outcome.removed else outcome.obj
 
         try:
             done = await self.store.update(row.storage, asked.key, updater)
@@ -257,11 +270,10 @@ class Registry:
             if not patch and row.strategy.create_on_update and not asked.subresource:
                 return await self.create(asked, change({}))
             raise errors.not_found(row.group, row.plural, asked.name) from None
-        final = outcome["final"]
-        if asked.dry_run or outcome["removed"]:
-            final["metadata"]["resourceVersion"] = outcome["revision"]
-            return Result(None, final, removed=outcome["removed"], warnings=outcome["warnings"])
-        return Result(done.stored, warnings=outcome["warnings"])
+        if asked.dry_run or outcome.removed:
+            outcome.obj["metadata"]["resourceVersion"] = outcome.revision
+            return Result(None, outcome.obj, removed=outcome.removed, warnings=warnings)
+        return Result(done.stored, warnings=warnings)
 
     def _checked_update(
         self, asked: Asked, obj: JsonObject, current: StoredObject, patch: bool, warnings: list[str]
@@ -331,20 +343,19 @@ class Registry:
         `change` is handed a copy of the current object and answers the next one (or raises ApiError).
         """
         row = asked.row
-        outcome: dict[str, Any] = {}
+        outcome = _Outcome()
 
         def updater(current: StoredObject) -> JsonObject | Remove | None:
-            final = change(current.copy())
-            outcome["final"] = final
+            outcome.obj = change(current.copy())
             if asked.dry_run:
                 return None
-            return Remove() if current.deleting and self._may_go(row, final) else final
+            return Remove() if current.deleting and self._may_go(row, outcome.obj) else outcome.obj
 
         try:
             done = await self.store.update(row.storage, asked.key, updater)
         except KeyMissing:
             raise errors.not_found(row.group, row.plural, asked.name) from None
-        return Result(None, outcome["final"]) if asked.dry_run else Result(done.stored)
+        return Result(None, outcome.obj) if asked.dry_run else Result(done.stored)
 
     # delete
 
@@ -360,27 +371,27 @@ class Registry:
         if self._collects_garbage:
             options = background(options)
         now = self.clock.now()
-        outcome: dict[str, Any] = {}
+        outcome = _Outcome()
 
         def updater(current: StoredObject) -> JsonObject | Remove | None:
             old = current.object()
             check_preconditions(row, asked.name, old["metadata"], options)
             admission.validate("delete", old, old, self.context(asked), self._config)
-            obj, gone = plan_deletion(row, old, options, now)
-            outcome.update({"obj": obj, "gone": gone, "at once": obj is old})
+            outcome.obj, outcome.removed = plan_deletion(row, old, options, now)
+            outcome.at_once = outcome.obj is old
             if options.dry_run:
                 return None
-            return Remove() if outcome["at once"] else obj
+            return Remove() if outcome.at_once else outcome.obj
 
         try:
             done = await self.store.update(row.storage, asked.key, updater)
-            if outcome["gone"] and not outcome["at once"] and not options.dry_run:
+            if outcome.removed and not outcome.at_once and not options.dry_run:
                 done = await self.store.delete(row.storage, asked.key, lambda current: None)
         except KeyMissing:
             raise errors.not_found(row.group, row.plural, asked.name) from None
         if options.dry_run:
-            return Result(None, outcome["obj"], removed=outcome["gone"], warnings=warnings)
-        return Result(done.stored, removed=outcome["gone"], warnings=warnings)
+            return Result(None, outcome.obj, removed=outcome.removed, warnings=warnings)
+        return Result(done.stored, removed=outcome.removed, warnings=warnings)
 
     async def delete_collection(self, asked: Asked, items: Sequence[StoredObject], options: DeleteOptions) -> None:
         """Delete what a list found; objects that went meanwhile or are new under their names are left alone."""
