@@ -319,6 +319,23 @@ def test_most_of_a_stateful_set_is_there_to_stay() -> None:
     ]
 
 
+def test_containers_of_a_stateful_set_mount_its_claims() -> None:
+    def failures(*, volumes: Any = (), **container: Any) -> list[str]:
+        spec = {"containers": [POD["containers"][0] | container], "volumes": list(volumes)}
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
+        claims = [{"metadata": {"name": "data"}}]
+        body = deployment(serviceName="pg", volumeClaimTemplates=claims, template=template)
+        return texts(created(body | {"kind": "StatefulSet"})[1])
+
+    assert failures(volumeMounts=[{"name": "data", "mountPath": "/data"}]) == []
+    assert failures(volumeDevices=[{"name": "data", "devicePath": "/dev/x"}]) == []
+    both = [{"name": name, "mountPath": f"/{name}"} for name in ("data", "own")]
+    assert failures(volumeMounts=both, volumes=[{"name": "own", "emptyDir": {}}]) == []
+    assert failures(volumeMounts=both) == [
+        'spec.template.spec.containers[0].volumeMounts[1].name: Not found: "own"',
+    ]
+
+
 def test_a_replication_controller_takes_selector_and_labels_from_its_template() -> None:
     body = _object("v1", "ReplicationController", {"template": {"metadata": {"labels": {"a": "b"}}, "spec": POD}})
     obj, failures, _ = created(body)

@@ -15,6 +15,7 @@ from kube32_sim.api.strategies.pod_defaults import default_pod_template
 from kube32_sim.api.strategies.spec import SpecStrategy
 from kube32_sim.api.validation import workloads_apps as apps
 from kube32_sim.api.validation import workloads_batch as batch
+from kube32_sim.api.validation.pod import validate_pod_template
 from kube32_sim.api.validation.pod_warnings import name_warning, pod_template_warnings
 from kube32_sim.api.validation.workloads_common import NOT_NEGATIVE, immutable, non_negative, selector_value
 
@@ -289,7 +290,7 @@ class PodTemplate(Strategy):
         default_pod_template(obj.setdefault("template", {}))
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return apps.validate_template(obj["template"], "template")
+        return validate_pod_template(obj["template"], "template")
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
         return warn(obj["template"], old and old.get("template"), "template")

@@ -6,6 +6,7 @@ with `validate_pod_spec`.  Defaults must have been filled in.  Changes of a pod 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
@@ -90,19 +91,21 @@ def _validate_token_volumes(spec: JsonObject) -> list[FieldError]:
     ]
 
 
-def validate_pod_template(template: JsonObject, path: str) -> list[FieldError]:
-    """Failures of a PodTemplateSpec."""
+def validate_pod_template(template: JsonObject, path: str, claims: Collection[str] = ()) -> list[FieldError]:
+    """Failures of a PodTemplateSpec.  claims: names of claims that its pods will have as volumes beside their own."""
     found = validate_template_metadata(template.get("metadata") or {}, path)
     spec = template.get("spec") or {}
-    found += validate_pod_spec(spec, f"{path}.spec")
+    found += validate_pod_spec(spec, f"{path}.spec", claims=claims)
     if spec.get("ephemeralContainers"):
         why = "ephemeral containers not allowed in pod template"
         found.append(forbidden_field(f"{path}.spec.ephemeralContainers", why))
     return found
 
 
-def validate_pod_spec(spec: JsonObject, path: str, *, pod_name: str = "", is_pod: bool = False) -> list[FieldError]:
-    """Failures of a PodSpec at `path`."""
+def validate_pod_spec(
+    spec: JsonObject, path: str, *, pod_name: str = "", is_pod: bool = False, claims: Collection[str] = ()
+) -> list[FieldError]:
+    """Failures of a PodSpec at `path`.  claims: as in `validate_pod_template`."""
     found: list[FieldError] = []
     grace = spec.get("terminationGracePeriodSeconds")
     if grace is None:
@@ -111,8 +114,9 @@ def validate_pod_spec(spec: JsonObject, path: str, *, pod_name: str = "", is_pod
     if "volumes" in spec:
         volumes, wrong = validate_volumes(spec["volumes"] or (), pod_name, f"{path}.volumes")
         found += wrong
-    claims = frozenset(claim.get("name", "") for claim in spec.get("resourceClaims") or ())
-    scope = Scope(volumes, claims, grace, spec.get("restartPolicy", ""), spec.get("hostUsers") is not False)
+    volumes |= {name: {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims}
+    devices = frozenset(claim.get("name", "") for claim in spec.get("resourceClaims") or ())
+    scope = Scope(volumes, devices, grace, spec.get("restartPolicy", ""), spec.get("hostUsers") is not False)
     found += _validate_container_lists(spec, scope, path)
     if spec.get("resources"):
         found += validate_pod_resources(spec, f"{path}.resources")

@@ -27,11 +27,6 @@ JsonObject = dict[str, Any]
 MISMATCH = "`selector` does not match template `labels`"
 
 
-def validate_template(template: JsonObject, path: str) -> list[FieldError]:
-    """Failures of a pod template, as every workload has one."""
-    return validate_pod_template(template, path)
-
-
 def template_labels(template: JsonObject) -> Mapping[str, str]:
     return (template.get("metadata") or {}).get("labels") or {}
 
@@ -75,7 +70,7 @@ def _matching_template(spec: JsonObject, kind: str) -> list[FieldError]:
     found = []
     if (selector is None or not is_empty(selector)) and not selects(selector, template_labels(template)):
         found.append(mismatch(template, path))
-    return [*found, *validate_template(template, path), *always_restarting(template, path, kind)]
+    return [*found, *validate_pod_template(template, path), *always_restarting(template, path, kind)]
 
 
 def validate_deployment(spec: JsonObject) -> list[FieldError]:
@@ -131,7 +126,7 @@ def validate_replication_controller(spec: JsonObject) -> list[FieldError]:
         return [*found, required(path)]
     if selector and not selects({"matchLabels": selector}, template_labels(template)):
         found.append(mismatch(template, path))
-    found += validate_template(template, path)
+    found += validate_pod_template(template, path)
     return found + always_restarting(template, path, "ReplicationController")
 
 
@@ -143,7 +138,7 @@ def validate_daemon_set(spec: JsonObject) -> list[FieldError]:
     if selector is not None and is_empty(selector):
         why = "empty selector is invalid for daemonset"
         found.append(invalid_value("spec.selector", selector_value(selector), why))
-    found += validate_template(template, path) + always_restarting(template, path, "DaemonSet")
+    found += validate_pod_template(template, path) + always_restarting(template, path, "DaemonSet")
     found += non_negative(spec, "spec", "minReadySeconds")
     found += _daemon_set_strategy(spec.get("updateStrategy") or {})
     return found + non_negative(spec, "spec", "revisionHistoryLimit")
@@ -180,9 +175,15 @@ def validate_stateful_set(spec: JsonObject) -> list[FieldError]:
             spec.get("selector"), template_labels(template)
         ):
             found.append(mismatch(template, path))
-        found += validate_template(template, path)
+        found += validate_pod_template(template, path, _claims(spec))
     found += always_restarting(template, path, "StatefulSet")
     return found + non_negative(spec, "spec", "revisionHistoryLimit")
+
+
+def _claims(spec: JsonObject) -> list[str]:
+    """Claims that each pod of a StatefulSet gets: containers mount them by the names of their templates."""
+    metadata = ((claim or {}).get("metadata") or {} for claim in spec.get("volumeClaimTemplates") or ())
+    return [name for each in metadata if (name := each.get("name"))]
 
 
 def _stateful_set_policies(spec: JsonObject) -> list[FieldError]:

@@ -16,7 +16,8 @@ from kube32_sim.api.errors import (
     too_many,
 )
 from kube32_sim.api.validation import names
-from kube32_sim.api.validation.workloads_apps import mismatch, template_labels, validate_template
+from kube32_sim.api.validation.pod import validate_pod_template
+from kube32_sim.api.validation.workloads_apps import mismatch, template_labels
 from kube32_sim.api.validation.workloads_common import (
     immutable,
     non_negative,
@@ -101,7 +102,7 @@ def validate_job_spec(spec: JsonObject, path: str) -> list[FieldError]:
     if (success := spec.get("successPolicy")) is not None:
         found += _success_policy(success, spec, f"{path}.successPolicy")
     found += _replacement_policy(spec, path)
-    found += validate_template(spec["template"], f"{path}.template")
+    found += validate_pod_template(spec["template"], f"{path}.template")
     return found + _restart_policy(spec, f"{path}.template.spec.restartPolicy")
 
 
