@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kube32_controllers.deployment_status import (
+    REPLICA_FAILURE,
     Observed,
     condition,
     max_unavailable,
     new_status,
+    replica_failure,
     times_out_at,
 )
 from kube32_controllers.pod_control import (
@@ -35,7 +37,7 @@ from kube32_controllers.pod_control import (
 )
 from kube32_sim.api.pod_state import finished, ready, terminating
 from kube32_sim.client import DEPLOYMENTS, PODS, Resource
-from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan, View, reference
+from kube32_sim.runtime.actions import Action, Create, Delete, Emit, Patch, Plan, View, reference
 
 JsonObject = dict[str, Any]
 
@@ -82,20 +84,29 @@ def plan_deployment(deployment: JsonObject, pods: Iterable[JsonObject], now: flo
     actions: list[Action] = []
     if "deletionTimestamp" not in deployment["metadata"]:
         actions += _pod_actions(deployment, seen, current, now)
-    actions += _report(deployment, status, started)
+    grows = any(isinstance(action, Create) for action in actions)
+    actions += _report(deployment, status, started, replica_failure(observed, status, now) if grows else None)
     return Plan(tuple(actions), _again_at(spec, status, seen, now))
 
 
-def _report(deployment: JsonObject, status: JsonObject, started: str) -> list[Patch]:
-    """Write the status, and with it the revision that a new template makes: so it is no new generation."""
+def _report(deployment: JsonObject, status: JsonObject, started: str, failing: JsonObject | None) -> list[Patch]:
+    """Write the status, and with it the revision that a new template makes: so it is no new generation.
+
+    failing: the status to write instead where a pod is refused.
+    """
     metadata = deployment["metadata"]
-    patch: JsonObject = {}
-    if started:
-        patch["metadata"] = {"annotations": _revision(metadata.get("annotations", {}), started)}
+    revision = _revision(metadata.get("annotations", {}), started) if started else {}
+    patch = _changes(deployment, status, revision)
+    instead = None if failing is None else _changes(deployment, failing, revision)
+    if not patch and not instead:
+        return []
+    return [Patch(DEPLOYMENTS, metadata["namespace"], metadata["name"], patch, "status", instead)]
+
+
+def _changes(deployment: JsonObject, status: JsonObject, annotations: dict[str, str]) -> JsonObject:
+    patch: JsonObject = {"metadata": {"annotations": annotations}} if annotations else {}
     changes = merge_patch(deployment.get("status", {}), status)
-    if changes:
-        patch["status"] = changes
-    return [Patch(DEPLOYMENTS, metadata["namespace"], metadata["name"], patch, "status")] if patch else []
+    return patch | {"status": changes} if changes else patch
 
 
 def _revision(annotations: dict[str, str], started: str) -> dict[str, str]:
@@ -135,7 +146,9 @@ def _pod_actions(deployment: JsonObject, seen: Pods, current: str, now: float) -
     about = reference("apps/v1", "Deployment", deployment)
     events: list[Emit] = []
     if scaled or seen.stale:
-        events += _events(deployment, about, seen, len(stale), len(fresh) + len(born))
+        # while pods are refused, that they were to come has been told already
+        coming = 0 if condition(deployment.get("status", {}), REPLICA_FAILURE) else len(born)
+        events += _events(deployment, about, seen, len(stale), len(fresh) + coming)
     creates = [create_pod(pod, about, COMPONENT, tell=not events) for pod in born]
     deletes: list[Delete] = [delete_pod(pod) for pod in doomed + _forgotten(seen)]
     return [*deletes, *creates, *events]

@@ -16,6 +16,8 @@ from kube32_sim.clock import parse_time, rfc3339
 
 JsonObject = dict[str, Any]
 
+REPLICA_FAILURE = "ReplicaFailure"
+"""Condition: pods are missing since the API refuses them."""
 NO_DEADLINE = 2**31 - 1  # progressDeadlineSeconds of this value means: none
 
 
@@ -101,6 +103,16 @@ def new_status(seen: Observed, now: float) -> JsonObject:
     return status
 
 
+def replica_failure(seen: Observed, status: JsonObject, now: float) -> JsonObject:
+    """`status` (as `new_status` made it) for the case that a pod is refused: `{error}` stands for why.
+
+    A failure that has been told of stays as it is, with the words of the first time.
+    """
+    known = condition(seen.status, REPLICA_FAILURE)
+    conditions = [*status.get("conditions", []), *([known] if known is not None else [])]
+    return {**status, "conditions": _set(conditions, REPLICA_FAILURE, "True", "FailedCreate", "{error}", now)}
+
+
 def condition(status: JsonObject, kind: str) -> JsonObject | None:
     return _find(status.get("conditions", []), kind)
 
@@ -137,7 +149,7 @@ def _replace(
 
 
 def _with_available(seen: Observed, usable: int, now: float) -> list[JsonObject]:
-    conditions = list(seen.status.get("conditions", []))
+    conditions = [one for one in seen.status.get("conditions", []) if one["type"] != REPLICA_FAILURE]
     if usable >= minimum_available(seen.spec):
         message = "Deployment has minimum availability."
         return _set(conditions, "Available", "True", "MinimumReplicasAvailable", message, now)

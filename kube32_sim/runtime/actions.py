@@ -19,6 +19,8 @@ JsonObject = dict[str, Any]
 class Create:
     """Create an object.  An AlreadyExists answer is not an error: another pass will see the object.
 
+    A refusal ends the creation of further objects of the type, but nothing else that is planned (see `apply`).
+
     succeeded, refused: events that tell how it went; `{name}` in the message stands for the name the object got,
     `{error}` for the message of the refusal.
     subresource, name: to create a subresource (`binding`) of the object of that name.
@@ -57,13 +59,18 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Merge patch of one object or its subresource."""
+    """Merge patch of one object or its subresource.
+
+    if_refused: the patch to make instead where a Create before it was refused; `{error}` in its texts stands for the
+    message of the refusal.  An empty patch is not made.
+    """
 
     resource: Resource
     namespace: str
     name: str
     patch: JsonObject
     subresource: str = ""
+    if_refused: JsonObject | None = None
 
 
 _REFERRED = ("namespace", "name", "uid", "resourceVersion")

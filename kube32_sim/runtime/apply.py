@@ -7,8 +7,11 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from kube32_sim.api.errors import ApiError
-from kube32_sim.client import Client
+from kube32_sim.client import Client, Resource
 from kube32_sim.runtime.actions import Action, Create, Delete, Emit, Patch, Update
+
+Key = tuple[Resource, str, str]
+"""(type, namespace, subresource) of what is created."""
 
 
 class Recorder(Protocol):
@@ -18,22 +21,30 @@ class Recorder(Protocol):
 async def apply(actions: Iterable[Action], client: Client, recorder: Recorder) -> bool:
     """Do these things in order.  Answers whether the world was other than the loop believed (then look again).
 
-    Raises ApiError at the first one that is refused; those after it are left undone.
+    Raises ApiError where something is refused.  A refused Create is raised when everything else has been done, for what
+    a loop tells of an object is true whether its pods come or not; only further Creates of the same type, which would
+    fare alike, are left out.  Anything else that is refused ends the plan: what follows counts on it.
     """
     surprised = False
+    refusals: dict[Key, ApiError] = {}
     for action in actions:
         if isinstance(action, Emit):
             recorder.record(action)
         elif isinstance(action, Create):
-            surprised |= await _create(action, client, recorder)
+            key = (action.resource, action.namespace, action.subresource)
+            if key not in refusals:
+                try:
+                    surprised |= await _create(action, client, recorder)
+                except ApiError as error:
+                    refusals[key] = error
         elif isinstance(action, Delete):
             surprised |= await _delete(action, client)
         elif isinstance(action, Update):
             await client.update(action.resource, action.namespace, action.obj, subresource=action.subresource)
         elif isinstance(action, Patch):
-            await client.patch(
-                action.resource, action.namespace, action.name, action.patch, subresource=action.subresource
-            )
+            await _patch(action, client, next(iter(refusals.values()), None))
+    for refusal in refusals.values():
+        raise refusal
     return surprised
 
 
@@ -51,6 +62,23 @@ async def _create(action: Create, client: Client, recorder: Recorder) -> bool:
     if action.succeeded is not None:
         recorder.record(_filled(action.succeeded, created.get("metadata", {}).get("name", ""), ""))
     return False
+
+
+async def _patch(action: Patch, client: Client, refusal: ApiError | None) -> None:
+    patch = action.patch
+    if refusal is not None and action.if_refused is not None:
+        patch = _told(action.if_refused, refusal.message)
+    if patch:
+        await client.patch(action.resource, action.namespace, action.name, patch, subresource=action.subresource)
+
+
+def _told(value: Any, error: str) -> Any:
+    """A JSON value with the error filled into its texts."""
+    if isinstance(value, str):
+        return value.replace("{error}", error)
+    if isinstance(value, dict):
+        return {key: _told(one, error) for key, one in value.items()}
+    return [_told(one, error) for one in value] if isinstance(value, list) else value
 
 
 def _filled(emit: Emit, name: str, error: str) -> Emit:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import Client, Resource
 from kube32_sim.clock import Clock, turn
-from kube32_sim.runtime.actions import Loop, View
+from kube32_sim.runtime.actions import Loop, Plan, View
 from kube32_sim.runtime.apply import Recorder, apply
 from kube32_sim.runtime.view import Event, storage_of
 
@@ -223,13 +223,14 @@ class Runner:
         if self._done % STRIDE == 0:
             await turn()
         now = self._clock.now()
+        plan = Plan()
         try:
             plan = self._loop.plan(key, self._view, now)
             surprised = await apply(plan.actions, self._client, self._recorder)
         except ApiError as error:
             level = logging.DEBUG if error.reason in ("Conflict", "NotFound") else logging.WARNING
             log.log(level, "%s: %s: %s", self._loop.name, key, error.message)
-            self._again(key, now)
+            self._again(key, now, plan.again_at)
         except Exception:
             log.exception("%s: failed on %s", self._loop.name, key)
             self._again(key, now)
@@ -242,6 +243,8 @@ class Runner:
                 # Never at once again: a loop that is due all the time would leave no rest in which time can move.
                 self._agenda.set(key, max(due, now + FIRST_DELAY))
 
-    def _again(self, key: str, now: float) -> None:
+    def _again(self, key: str, now: float, due: float | None = None) -> None:
+        """After a failure: the longer it lasts, the later, but not after the moment the loop itself asked for."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        self._agenda.set(key, now + min(FIRST_DELAY * 2.0 ** min(failures - 1, 20), LONGEST_DELAY))
+        when = now + min(FIRST_DELAY * 2.0 ** min(failures - 1, 20), LONGEST_DELAY)
+        self._agenda.set(key, when if due is None else min(when, max(due, now + FIRST_DELAY)))

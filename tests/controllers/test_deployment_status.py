@@ -185,3 +185,23 @@ def test_counts_that_fall_to_zero_are_taken_away():
     assert written["replicas"] is None
     assert written["availableReplicas"] is None
     assert conditions(deployment)["Available"][0] == "True"
+
+
+def test_a_refusal_is_told_as_a_condition_beside_the_rest():
+    deployment = make_deployment(2)
+    patch = next(one for one in plan_deployment(deployment, [], NOW).actions if isinstance(one, Patch))
+    known, failure = patch.if_refused["status"]["conditions"][:-1], patch.if_refused["status"]["conditions"][-1]
+    assert known == patch.patch["status"]["conditions"]
+    assert failure == {
+        "type": "ReplicaFailure",
+        "status": "True",
+        "reason": "FailedCreate",
+        "message": "{error}",
+        "lastUpdateTime": rfc3339(NOW),
+        "lastTransitionTime": rfc3339(NOW),
+    }
+    deployment["status"] = patch.if_refused["status"]
+    deployment["metadata"]["annotations"] = patch.if_refused["metadata"]["annotations"]
+    again = next(one for one in plan_deployment(deployment, [], NOW + 5).actions if isinstance(one, Patch))
+    assert again.if_refused == {}, "the same once more is no news"
+    assert again.patch == {"status": {"conditions": known}}

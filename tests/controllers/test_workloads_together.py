@@ -12,7 +12,7 @@ from kube32_controllers.workload_controller import DaemonSetController, JobContr
 
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.errors import ApiError
-from kube32_sim.client import DAEMONSETS, DEPLOYMENTS, EVENTS, JOBS, NAMESPACES, NODES, PODS
+from kube32_sim.client import DAEMONSETS, DEPLOYMENTS, EVENTS, JOBS, NAMESPACES, NODES, PODS, Resource
 from kube32_sim.runtime.loop import Runner
 
 
@@ -307,3 +307,73 @@ async def test_a_namespace_without_pods_goes_at_once():
         await here.client.delete(NAMESPACES, "", "play")
         await here.plane.clock.settle()
         assert await gone(here.client, NAMESPACES, "play", "")
+
+
+QUOTAS = Resource("", "v1", "resourcequotas")
+
+
+async def limit_pods(here, number):
+    quota = {"metadata": {"name": "few"}, "spec": {"hard": {"pods": str(number)}}}
+    await here.client.create(QUOTAS, "default", quota)
+
+
+async def test_a_deployment_whose_pods_are_refused_says_so_until_they_come():
+    async with world("a") as here:
+        await limit_pods(here, 2)
+        await here.client.create(DEPLOYMENTS, "default", deployment(3))
+        await here.plane.clock.settle()
+        status = await status_of(here.client, DEPLOYMENTS, "web")
+        assert (status["observedGeneration"], status["unavailableReplicas"]) == (1, 3)
+        assert conditions(status) == {"Available": "False", "Progressing": "True", "ReplicaFailure": "True"}
+        await here.live(5)
+        found = await here.client.get(DEPLOYMENTS, "default", "web")
+        assert found["status"]["availableReplicas"] == 2
+        failure = found["status"]["conditions"][-1]
+        assert (failure["type"], failure["reason"]) == ("ReplicaFailure", "FailedCreate")
+        assert (
+            "is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2" in failure["message"]
+        )
+        await here.live(120)
+        assert await here.client.get(DEPLOYMENTS, "default", "web") == found, "nothing new is no write"
+        await here.client.patch(QUOTAS, "default", "few", {"spec": {"hard": {"pods": "9"}}})
+        await here.live(62)
+        status = await status_of(here.client, DEPLOYMENTS, "web")
+        assert status["availableReplicas"] == 3
+        assert conditions(status) == {"Available": "True", "Progressing": "True"}
+        told = [message for reason, message in await here.reasons("Deployment") if reason == "ScalingReplicaSet"]
+        assert told == ["Scaled up deployment web from 0 to 3"]
+
+
+async def test_a_rollout_whose_pods_are_refused_tells_of_each_step_once():
+    async with world("a") as here:
+        await here.client.create(DEPLOYMENTS, "default", deployment(3))
+        await here.live(3)
+        await limit_pods(here, 0)
+        await here.client.patch(DEPLOYMENTS, "default", "web", {"spec": {"template": template("app:2")}})
+        await here.live(30)
+        told = [event for event in (await here.client.list(EVENTS)).items if event["reason"] == "ScalingReplicaSet"]
+        steps = {event["message"]: event["count"] for event in told}
+        assert steps == {
+            "Scaled up deployment web from 0 to 3": 1,
+            "Scaled down old pods of deployment web from 3 to 2": 1,
+            "Scaled up new pods of deployment web from 0 to 1": 1,
+        }
+        assert conditions(await status_of(here.client, DEPLOYMENTS, "web"))["ReplicaFailure"] == "True"
+
+
+async def test_daemon_sets_and_jobs_whose_pods_are_refused_keep_their_status_right():
+    async with world("a", "b") as here:
+        await limit_pods(here, 1)
+        daemons = {"metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"app": "web"}}}}
+        await here.client.create(DAEMONSETS, "default", daemons | {"spec": daemons["spec"] | {"template": template()}})
+        await here.live(2)
+        status = await status_of(here.client, DAEMONSETS, "web")
+        assert (status["observedGeneration"], status["desiredNumberScheduled"]) == (1, 2)
+        assert (status["currentNumberScheduled"], status["numberUnavailable"]) == (1, 1)
+        job = {"metadata": {"name": "sum"}, "spec": {"template": template(restartPolicy="Never")}}
+        await here.client.create(JOBS, "default", job | {"spec": job["spec"] | {"activeDeadlineSeconds": 100}})
+        await here.live(2)
+        status = await status_of(here.client, JOBS, "sum")
+        assert (status["ready"], "startTime" in status, "active" in status) == (0, True, False)
+        await here.live(101)
+        assert conditions(await status_of(here.client, JOBS, "sum"))["Failed"] == "True", "its deadline counts"

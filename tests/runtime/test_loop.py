@@ -348,6 +348,54 @@ async def test_create_tells_how_it_went():
     assert client.calls[-1] == ("event", "Refused", "not made: no room")
 
 
+async def test_a_refused_create_keeps_only_others_of_its_type_from_being_made():
+    client = Noted()
+    client.fails["create"] = errors.bad_request("no room")
+    pod, told = {"metadata": {"name": "p"}}, {"status": {"why": ["{error}"], "n": 1}}
+    actions = (
+        Create(PODS, "d", pod),
+        Create(PODS, "d", pod),
+        Create(MAPS, "d", pod),
+        Delete(PODS, "d", "q", "uid"),
+        Patch(PODS, "d", "q", {"status": {}}, "status", told),
+        Patch(PODS, "d", "r", {"status": {}}, "status"),
+        Emit({}, "Normal", "R", "m", "c"),
+    )
+    with pytest.raises(errors.ApiError, match="no room"):
+        await apply(actions, client, client)
+    assert [call[0] for call in client.calls] == ["create", "create", "delete", "patch", "patch", "event"]
+    assert client.calls[3:5] == [
+        ("patch", "d", "q", {"status": {"why": ["no room"], "n": 1}}),
+        ("patch", "d", "r", {"status": {}}),
+    ]
+    assert told == {"status": {"why": ["{error}"], "n": 1}}
+
+
+async def test_what_is_to_be_said_of_a_refusal_only_is_not_said_without_one():
+    client = Noted()
+    await apply((Patch(PODS, "d", "p", {}, "status", {"status": {"why": "{error}"}}),), client, client)
+    assert client.calls == []
+
+
+async def test_a_refused_patch_or_update_ends_the_plan():
+    client = Noted()
+    client.fails["patch"] = errors.bad_request("no")
+    with pytest.raises(errors.ApiError):
+        await apply((Patch(PODS, "d", "p", {"x": 1}), Delete(PODS, "d", "q", "uid")), client, client)
+    assert [call[0] for call in client.calls] == ["patch"]
+
+
+async def test_a_key_that_fails_is_looked_at_by_the_time_its_loop_asked_for():
+    async with stage() as on:
+        await on.put("a")
+        on.client.fails["create"] = errors.bad_request("no")
+        create = Create(PODS, "d", {"metadata": {"name": "p"}})
+        loop = Looking(lambda key, now: Plan((create,), EPOCH + 500 if now < EPOCH + 500 else None))
+        on.run(loop, None)
+        await on.clock.advance(600.0)
+        assert 500.0 in [when for when, _ in loop.seen]
+
+
 async def test_what_is_there_or_gone_already_is_no_error():
     client = Noted()
     client.fails = {
