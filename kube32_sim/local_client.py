@@ -25,19 +25,7 @@ from kube32_sim.registry.reading import list_page, select
 from kube32_sim.registry.registry import Asked, Registry, Result
 from kube32_sim.storage.interface import Compacted
 from kube32_sim.storage.objects import StoredObject
-from kube32_sim.storage.watching import Hub, Selection
-
-
-class _Objects:
-    """Hands watchers (type, stored) pairs as they are (a `watching.Encoder`)."""
-
-    key = "objects"
-
-    def encode(self, kind: str, stored: StoredObject) -> tuple[str, StoredObject]:
-        return kind, stored
-
-    def join(self, frames: Sequence[Any]) -> Sequence[Any]:
-        return frames
+from kube32_sim.storage.watching import Hub, Objects, Selection
 
 
 def _selection(row: ResourceType, namespace: str, labels: str, fields: str) -> Selection:
@@ -115,7 +103,7 @@ class LocalClient:
             queue.extend(frames)
             signal.set()
 
-        member = self._hub.join(row.storage, selection, _Objects(), deliver, lambda: deliver([None]))
+        member = self._hub.join(row.storage, selection, Objects(), deliver, lambda: deliver([None]))
         refusal: WatchEvent | None = None
         try:
             queue.extend(self._past(row, selection, since))

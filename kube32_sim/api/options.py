@@ -23,6 +23,7 @@ from kube32_sim.api.errors import (
     required,
     too_long,
 )
+from kube32_sim.api.gotime import TimeError, canonical
 from kube32_sim.api.paths import Query, is_true
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.selectors import (
@@ -34,6 +35,7 @@ from kube32_sim.api.selectors import (
     parse_labels,
     select_fields,
 )
+from kube32_sim.clock import parse_time
 
 JsonObject = dict[str, Any]
 
@@ -88,6 +90,20 @@ class DeleteOptions:
     propagation: str | None = None
     uid: str | None = None
     resource_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """Of a pod's log.  Numbers are None where not given; since_time is in seconds since 1970."""
+
+    container: str = ""
+    previous: bool = False
+    follow: bool = False
+    timestamps: bool = False
+    tail_lines: int | None = None
+    limit_bytes: int | None = None
+    since_seconds: int | None = None
+    since_time: float | None = None
 
 
 PLAIN_LIST = ListOptions(EVERYTHING, ALL_FIELDS)
@@ -266,6 +282,34 @@ def delete_options(query: Query, body: JsonObject | None = None) -> DeleteOption
         _bool(query, "orphanDependents"),
         {},
     )
+
+
+def log_options(query: Query, name: str) -> LogOptions:
+    """Options of the log of the pod `name`."""
+    tail, limit, since = (_int(query, key) for key in ("tailLines", "limitBytes", "sinceSeconds"))
+    since_time = _time(_first(query, "sinceTime"))
+    errors = []
+    if tail is not None and tail < 0:
+        errors.append(invalid_value("tailLines", tail, "must be greater than or equal to 0"))
+    if limit is not None and limit < 1:
+        errors.append(invalid_value("limitBytes", limit, "must be greater than 0"))
+    if since is not None and since_time is not None:
+        errors.append(forbidden_field("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified"))
+    elif since is not None and since < 1:
+        errors.append(invalid_value("sinceSeconds", since, "must be greater than 0"))
+    if errors:
+        raise invalid("", "PodLogOptions", name, errors)
+    previous, follow, timestamps = (is_true(query.get(key)) for key in ("previous", "follow", "timestamps"))
+    return LogOptions(_first(query, "container"), previous, follow, timestamps, tail, limit, since, since_time)
+
+
+def _time(text: str) -> float | None:
+    """A time parameter in seconds since 1970; None where it is empty or Go's zero time."""
+    try:
+        moment = canonical(text) if text not in ("", "null") else None
+    except TimeError as error:
+        raise bad_request(str(error)) from None
+    return parse_time(moment) if moment is not None else None
 
 
 _BODY_TYPES: tuple[tuple[str, type, str], ...] = (

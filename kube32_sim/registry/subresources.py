@@ -1,4 +1,4 @@
-"""Subresources with rules of their own: binding, eviction, scale, token, log, and those that need a real node.
+"""Subresources with rules of their own: binding, eviction, scale, token, and those that need a real node.
 
 (`status`, `finalize`, `ephemeralcontainers`, `resize` and `approval` are ordinary updates: the kind's strategy sees
 which one by `Context.subresource`.)
@@ -6,9 +6,8 @@ which one by `Context.subresource`.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from kube32_sim.api import errors, reviews, scale
 from kube32_sim.api.options import DeleteOptions
@@ -251,77 +250,7 @@ def token(registry: Registry, asked: Asked, request: JsonObject) -> JsonObject:
     return reviews.token_request(request, account, registry.clock.now(), registry.ids)
 
 
-# logs and what needs a real node
-
-Query = Mapping[str, Sequence[str]]
-
-
-def log(registry: Registry, asked: Asked, query: Query) -> str:
-    """What the pod's board would tell of a container: the text of the annotation `sim.kube32.io/log`."""
-    pod = registry.get(asked).object()
-    _check_log_options(asked.name, query)
-    containers = [c["name"] for c in pod["spec"].get("containers", ())]
-    known = [
-        c["name"] for key in ("initContainers", "containers", "ephemeralContainers") for c in pod["spec"].get(key, ())
-    ]
-    wanted = _first(query, "container")
-    if not wanted and len(containers) != 1:
-        default = (pod["metadata"].get("annotations") or {}).get("kubectl.kubernetes.io/default-container", "")
-        if default not in containers:
-            names = " ".join(containers)
-            message = f"a container name must be specified for pod {asked.name}, choose one of: [{names}]"
-            raise errors.bad_request(message)
-    if wanted and wanted not in known:
-        raise errors.bad_request(f"container {wanted} is not valid for pod {asked.name}")
-    if not pod["spec"].get("nodeName"):
-        return ""
-    name = wanted or containers[0]
-    _check_started(asked.name, name, pod)
-    return _cut((pod["metadata"].get("annotations") or {}).get("sim.kube32.io/log", ""), query)
-
-
-def _first(query: Query, name: str) -> str:
-    values = query.get(name) or ("",)
-    return values[0]
-
-
-def _check_log_options(name: str, query: Query) -> None:
-    failures = []
-    for option, least in (("tailLines", 0), ("limitBytes", 1), ("sinceSeconds", 1)):
-        text = _first(query, option)
-        if not text:
-            continue
-        try:
-            value = int(text)
-        except ValueError:
-            raise errors.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
-        if value < least:
-            bound = "must be greater than or equal to 0" if least == 0 else "must be greater than 0"
-            failures.append(errors.invalid_value(option, value, bound))
-    if failures:
-        raise errors.invalid("", "PodLogOptions", name, failures)
-
-
-def _check_started(pod_name: str, container: str, pod: JsonObject) -> None:
-    status = pod.get("status", {})
-    statuses = [*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())]
-    state: Mapping[str, Any] = next(
-        (s.get("state", {}) for s in statuses if s.get("name") == container), {"waiting": {}}
-    )
-    if "waiting" in state:
-        reason = state["waiting"].get("reason") or "ContainerCreating"
-        raise errors.bad_request(f'container "{container}" in pod "{pod_name}" is waiting to start: {reason}')
-
-
-def _cut(text: str, query: Query) -> str:
-    if text and not text.endswith("\n"):
-        text += "\n"
-    tail = _first(query, "tailLines")
-    if tail:
-        lines = text.splitlines(keepends=True)
-        text = "".join(lines[len(lines) - min(int(tail), len(lines)) :])
-    limit = _first(query, "limitBytes")
-    return text.encode()[: int(limit)].decode(errors="ignore") if limit else text
+# what needs a real node
 
 
 def refuse_connection(registry: Registry, asked: Asked) -> errors.ApiError:

@@ -22,15 +22,16 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.api.media import Accepted
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.resources import ResourceType, Subresource
-from kube32_sim.registry import subresources
+from kube32_sim.registry import logs, subresources
 from kube32_sim.registry.deletion import success
 from kube32_sim.registry.reading import list_page, select
 from kube32_sim.registry.registry import Asked, Registry, Result
 from kube32_sim.server import virtual
 from kube32_sim.server.answers import JSON_HEADERS, answer, compress, plain_not_found, quoted, takes_gzip, to_yaml
 from kube32_sim.server.authentication import Authenticator, User, authorize, impersonated
-from kube32_sim.server.documents import Documents
+from kube32_sim.server.documents import TEXT, Documents
 from kube32_sim.server.forms import Form, JsonForm, MetadataForm, Shapes, TableForm
+from kube32_sim.server.log_following import LogStream
 from kube32_sim.server.long_lists import is_long, send_long
 from kube32_sim.server.streaming import DEFAULT_TIMEOUT, Stream, Streams, WatchOptions, expired_event
 from kube32_sim.storage.interface import Compacted, JsonObject
@@ -326,10 +327,7 @@ class Handler:
     async def _subresource(self, call: Call, accept: str) -> web.StreamResponse:
         name, verb = call.info.subresource, call.info.verb
         if name == "log":
-            text = subresources.log(self._registry, call.asked(), call.query)
-            if not text:
-                return web.Response(status=204)
-            return answer(text.encode(), 200, "text/plain; charset=utf-8")
+            return await self._log(call)
         if name in ("exec", "attach", "portforward", "proxy"):
             raise subresources.refuse_connection(self._registry, call.asked())
         call.accepted = media.negotiate(accept)
@@ -338,6 +336,15 @@ class Handler:
         if verb == "create" and call.subresource is not None:
             return await self._post_subresource(call, call.subresource)
         return await self._verbs[verb](call)
+
+    async def _log(self, call: Call) -> web.StreamResponse:
+        wanted = options.log_options(call.query, call.info.name)
+        log = logs.read(self._registry, call.asked(), wanted)
+        if log is None:
+            return web.Response(status=204)
+        if wanted.follow and log.run is not None:
+            return await LogStream(call.request, call.asked(), log, log.run).run(self._hub, self.streams)
+        return answer(log.body, 200, TEXT)
 
     async def _post_subresource(self, call: Call, sub: Subresource) -> web.StreamResponse:
         wanted = options.create_options(call.query)

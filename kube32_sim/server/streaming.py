@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import orjson
 from aiohttp import HttpVersion11, web
@@ -45,16 +46,22 @@ class WatchOptions:
     timeout: float
 
 
+class Closable(Protocol):
+    """An answer that goes on until something ends it."""
+
+    def close(self) -> None: ...
+
+
 class Streams:
-    """All open watches of a server: closing it ends them."""
+    """All open watches and followed logs of a server: closing it ends them."""
 
     def __init__(self) -> None:
-        self._open: set[Stream] = set()
+        self._open: set[Closable] = set()
 
-    def add(self, stream: Stream) -> None:
+    def add(self, stream: Closable) -> None:
         self._open.add(stream)
 
-    def discard(self, stream: Stream) -> None:
+    def discard(self, stream: Closable) -> None:
         self._open.discard(stream)
 
     def __len__(self) -> int:

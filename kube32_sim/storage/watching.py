@@ -45,6 +45,18 @@ class Encoder(Protocol):
         """What the frames of one turn are handed over as."""
 
 
+class Objects:
+    """The encoder for members in process: (type, stored) pairs as they are."""
+
+    key = "objects"
+
+    def encode(self, kind: str, stored: StoredObject) -> tuple[str, StoredObject]:
+        return kind, stored
+
+    def join(self, frames: Sequence[Any]) -> Sequence[Any]:
+        return frames
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """What is asked for.  name: one object's name, or "".  exact: (indexed field, value) the selection implies."""

@@ -250,3 +250,34 @@ def test_any_parameters_are_understood_or_refused(query: dict[str, list[str]]) -
             read(query)
     with contextlib.suppress(ApiError):
         options.list_options(query, ROW)
+
+
+def logs(text: str) -> options.LogOptions:
+    return options.log_options(parse_query(text), "p")
+
+
+def test_log_options() -> None:
+    assert logs("") == logs("sinceTime=&container=&previous=false&follow=0") == options.LogOptions()
+    assert logs("container=c&previous=true&follow=1&timestamps=true&tailLines=0&limitBytes=1&sinceSeconds=1") == (
+        options.LogOptions("c", True, True, True, 0, 1, 1)
+    )
+    assert logs("sinceTime=1970-01-01T01:00:10.5%2B01:00").since_time == 10.0
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "message"),
+    [
+        ("tailLines=x", 400, 'strconv.ParseInt: parsing "x": invalid syntax'),
+        ("tailLines=1_0", 400, 'strconv.ParseInt: parsing "1_0": invalid syntax'),
+        ("limitBytes=" + "9" * 5000, 400, "value out of range"),
+        ("tailLines=-1", 422, "tailLines: Invalid value: -1: must be greater than or equal to 0"),
+        ("limitBytes=0", 422, "limitBytes: Invalid value: 0: must be greater than 0"),
+        ("sinceSeconds=0", 422, "sinceSeconds: Invalid value: 0: must be greater than 0"),
+        ("sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z", 422, "at most one of `sinceTime` or `sinceSeconds`"),
+        ("sinceTime=noon", 400, 'parsing time "noon" as "2006-01-02T15:04:05Z07:00": cannot parse "noon" as "2006"'),
+    ],
+)
+def test_log_options_that_are_refused(query: str, code: int, message: str) -> None:
+    found = refusal(lambda: logs(query))
+    assert found[0] == code
+    assert message in found[1]

@@ -125,6 +125,38 @@ def test_logs_are_the_simulated_ones(kubectl):
     assert kubectl("logs", "blinky", "-c", "led", "--tail=1") == "LED off\n"
     assert kubectl("logs", "-l", "app=blinky") == "LED on\nLED off\n"
     assert "container none is not valid for pod blinky" in kubectl.fails("logs", "blinky", "-c", "none")
+    missing = kubectl.fails("logs", "blinky", "--previous")
+    assert 'previous terminated container "led" in pod "blinky" not found' in missing
+
+
+def test_logs_of_a_container_that_fails_again_and_again(kubectl):
+    steering = {"sim.kube32.io/run-seconds": "1", "sim.kube32.io/exit-code": "1", "sim.kube32.io/log": "brownout"}
+    pod = {**POD, "metadata": {"name": "blinky", "annotations": steering}}
+    kubectl("create", "-f", "-", stdin=json.dumps(pod))
+    reason = "{.status.containerStatuses[0].state.waiting.reason}"
+    kubectl("wait", f"--for=jsonpath={reason}=CrashLoopBackOff", "pod/blinky", "--timeout=20s")
+    for flag in ("--previous", "--follow", "--since=1h"):
+        assert kubectl("logs", "blinky", flag) == "brownout\n", flag
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[0-9:]{8}\.0{9}Z brownout\n", kubectl("logs", "blinky", "--timestamps"))
+    assert kubectl("logs", "blinky", "--since-time=2999-01-01T00:00:00Z") == ""
+
+
+def test_logs_of_several_containers(kubectl):
+    containers = [{"name": name, "image": f"{name}:1"} for name in ("led", "net")]
+    pod = {**POD, "spec": {"containers": containers, "initContainers": [{"name": "setup", "image": "setup:1"}]}}
+    kubectl("create", "-f", "-", stdin=json.dumps(pod))
+    kubectl("wait", "--for=condition=Ready", "pod/blinky", "--timeout=20s")
+    lines = kubectl("logs", "-l", "app=blinky", "--all-containers", "--prefix", "--tail=1").splitlines()
+    assert lines == [f"[pod/blinky/{name}] LED off" for name in ("setup", "led", "net")]
+
+
+def test_a_followed_log_ends_with_its_container(kubectl):
+    start_pod(kubectl)
+    with kubectl.streaming("logs", "-f", "blinky") as lines:
+        lines.wait_for(lambda line: line == "LED off", "last line")
+        kubectl("delete", "pod", "blinky")
+        lines.join()
+    assert lines.seen == ["LED on", "LED off"]
 
 
 @pytest.mark.parametrize(
