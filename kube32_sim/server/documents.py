@@ -12,6 +12,8 @@ from kube32_sim.api.openapi import OpenAPI
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.resources import ResourceTable
 
+STARTED = "poststarthook/start-cluster"
+"""The check that loops and boards have been started."""
 TEXT = "text/plain; charset=utf-8"
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -44,10 +46,22 @@ class Documents:
             return Found(orjson.dumps(discovery.version_document()))
         if info.kind == "metrics":
             return Found(self._metrics().encode(), PROMETHEUS)
-        if info.kind == "health" and info.rest in ("", "ping"):
-            ok = info.prefix == "livez" or self._ready()
-            return Found(b"ok" if ok else b"not ready\n", TEXT, 200 if ok else 503)
+        if info.kind == "health":
+            return self._health(info.prefix, info.rest, query)
         return None
+
+    def _health(self, prefix: str, check: str, query: Query) -> Found | None:
+        """All checks of `healthz`, `livez` or `readyz`, or one of them; told one by one where one fails or `verbose`."""
+        checks = {"ping": True}
+        if prefix != "livez":
+            checks[STARTED] = self._ready()
+        if check:
+            return _verdict(checks[check], b"ok", b"not ready\n") if check in checks else None
+        excluded = query.get("exclude", ())
+        ok = all(passed or name in excluded for name, passed in checks.items())
+        told = "".join(f"{_told(name, passed, name in excluded)}\n" for name, passed in checks.items())
+        told += f"{prefix} check {'passed' if ok else 'failed'}\n"
+        return _verdict(ok, told.encode() if "verbose" in query else b"ok", told.encode())
 
     def _discovery(self, info: RequestInfo, accept: str, if_none_match: str) -> Found:
         whole = not info.version and not info.group
@@ -57,3 +71,13 @@ class Documents:
         if document.etag in if_none_match:
             return Found(b"", accepted.content_type, 304, headers)
         return Found(document.body, accepted.content_type, 200, headers)
+
+
+def _told(name: str, passed: bool, excluded: bool) -> str:
+    if excluded:
+        return f"[+]{name} excluded: ok"
+    return f"[+]{name} ok" if passed else f"[-]{name} failed: reason withheld"
+
+
+def _verdict(ok: bool, passed: bytes, failed: bytes) -> Found:
+    return Found(passed, TEXT) if ok else Found(failed, TEXT, 503)

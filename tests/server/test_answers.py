@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
+from kube32_sim.api import paths
+from kube32_sim.api.builtin import builtin_table
 from kube32_sim.client import Resource
 from kube32_sim.cluster import Cluster
+from kube32_sim.server.documents import Documents
 from tests.support.wire import Wire, connected, head
 
 MAPS = Resource("", "v1", "configmaps")
@@ -70,6 +73,35 @@ async def test_yaml_goes_in_and_out(wire: Wire) -> None:
     assert yaml.safe_load(made.body)["data"] == {"a": "no", "b": "x: y"}
     failed = await wire("POST", PATH, text, Content_Type="application/yaml", Accept="application/yaml")
     assert (failed.status, yaml.safe_load(failed.body)["reason"]) == (409, "AlreadyExists")
+
+
+async def test_health_is_told_check_by_check(wire: Wire) -> None:
+    started = "poststarthook/start-cluster"
+    for path, checks in (("livez", ("ping",)), ("readyz", ("ping", started)), ("healthz", ("ping", started))):
+        answer = await wire("GET", f"/{path}?verbose")
+        assert answer.body.decode() == "".join(f"[+]{check} ok\n" for check in checks) + f"{path} check passed\n"
+        assert (answer.status, answer.header("content-type")) == (200, "text/plain; charset=utf-8")
+        for check in checks:
+            assert (await wire("GET", f"/{path}/{check}")).body == b"ok"
+    answer = await wire("GET", "/livez?verbose=true&exclude=ping")
+    assert answer.body == b"[+]ping excluded: ok\nlivez check passed\n"
+    assert (await wire("GET", f"/livez/{started}")).status == 404
+
+
+def test_health_names_what_is_missing() -> None:
+    documents = Documents(builtin_table(), lambda: "", lambda: False)
+
+    def ask(path: str) -> tuple[int, bytes]:
+        path, _, query = path.partition("?")
+        found = documents.find(paths.parse("GET", path), paths.parse_query(query), "", "")
+        assert found is not None
+        return found.status, found.body
+
+    failed = b"[+]ping ok\n[-]poststarthook/start-cluster failed: reason withheld\nreadyz check failed\n"
+    assert ask("/readyz?verbose") == ask("/readyz") == (503, failed)
+    assert ask("/readyz?exclude=poststarthook/start-cluster") == (200, b"ok")
+    assert ask("/readyz/poststarthook/start-cluster") == (503, b"not ready\n")
+    assert ask("/readyz/ping") == ask("/livez") == (200, b"ok")
 
 
 @pytest.mark.parametrize(
