@@ -179,6 +179,7 @@ def admission_config(options: ServeOptions) -> AdmissionConfig:
         default_toleration_seconds=options.default_toleration_seconds,
         taint_new_nodes="node-lifecycle" not in loops,
         service_accounts="serviceaccount" in loops,
+        idle_warnings=bool(loops),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from kube32_sim.api import idle
 from kube32_sim.api.admission import (
     lifecycle,
     limit_ranger,
@@ -49,9 +50,12 @@ def mutate(
     storage = context.row.storage
     for mutator in _MUTATORS.get(storage, ()):
         mutator(verb, obj, old, context, config)
+    found: Sequence[str] = ()
     if (verb == "create" and storage == _PODS) or storage in pod_security.TEMPLATES:
-        return pod_security.warnings(obj, context)
-    return ()
+        found = pod_security.warnings(obj, context)
+    if verb == "create" and config.idle_warnings:
+        found = (*found, *idle.warnings(storage, obj))
+    return found
 
 
 def validate(verb: str, obj: JsonObject, old: JsonObject | None, context: Context, config: AdmissionConfig) -> None:

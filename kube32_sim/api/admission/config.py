@@ -10,10 +10,12 @@ class AdmissionConfig:
     """default_toleration_seconds: of the two default tolerations.  taint_new_nodes: new nodes are not-ready:NoSchedule.
 
     service_accounts: pods run as `default` where they name no service account, and a named one must exist.
+    idle_warnings: who creates an object of a kind that nothing acts on is told so.
     resource_quota: what a namespace's quotas do not leave room for is refused.
     """
 
     default_toleration_seconds: int = 300
     taint_new_nodes: bool = True
     service_accounts: bool = False
+    idle_warnings: bool = False
     resource_quota: bool = True
