@@ -51,7 +51,7 @@ class Documents:
         return None
 
     def _health(self, prefix: str, check: str, query: Query) -> Found | None:
-        """All checks of `healthz`, `livez` or `readyz`, or one of them; told one by one where one fails or `verbose`."""
+        """All checks of `healthz`, `livez` or `readyz`, or one of them; each told if `verbose` or one fails."""
         checks = {"ping": True}
         if prefix != "livez":
             checks[STARTED] = self._ready()
