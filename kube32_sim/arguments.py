@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from kube32_sim.durations import parse_duration
 from kube32_sim.options import BOARDS, KUBECONFIG
 from kube32_sim.version import VERSION
 
+PROGRAM = "KUBE32_SIM_PROGRAM"
+"""Environment variable: what to call the program in usage lines, where it was started in another way (`run.py`)."""
+
 
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="kube32-sim",
+        prog=os.environ.get(PROGRAM) or "kube32-sim",
         description="A Kubernetes API server, control loops and ESP32 boards to test against: no containers run.",
-        epilog="`kube32-sim COMMAND --help` tells the options of a command.",
+        epilog="`%(prog)s COMMAND --help` tells the options of a command.",
     )
     parser.add_argument("--version", action="version", version=f"kube32-sim {VERSION}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -30,12 +34,12 @@ def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Run the API server, the control loops and, in the same process, simulated boards.",
         epilog="Durations are Go's (500ms, 15s, 1m30s) or a number of seconds.\n\n"
         "examples:\n"
-        "  kube32-sim serve\n"
-        "  kube32-sim serve --port 0 --kubeconfig ./kubeconfig --nodes 5 --board esp32-c3\n"
-        "  kube32-sim serve --host 0.0.0.0 --tls-self-signed --token-file tokens.csv\n"
-        "  kube32-sim serve --controllers none --nodes 0      # a bare API server",
+        "  %(prog)s\n"
+        "  %(prog)s --port 0 --kubeconfig ./kubeconfig --nodes 5 --board esp32-c3\n"
+        "  %(prog)s --host 0.0.0.0 --tls-self-signed --token-file tokens.csv\n"
+        "  %(prog)s --controllers none --nodes 0      # a bare API server",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="kube32-sim serve [OPTION]...",
+        usage="%(prog)s [OPTION]...",
         allow_abbrev=False,
     )
     parser.set_defaults(command="serve", error=parser.error)
@@ -152,10 +156,10 @@ def _add_kubelet(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Run simulated boards in a process of their own, speaking only HTTP to the server.",
         epilog="The server is looked for in --server, --kubeconfig, $KUBECONFIG, then the file that `serve` writes.\n\n"
         "examples:\n"
-        "  kube32-sim kubelet --name bench --board esp32-c6\n"
-        "  kube32-sim kubelet --server http://127.0.0.1:6443 --name board --count 1000   # board-0 … board-999",
+        "  %(prog)s --name bench --board esp32-c6\n"
+        "  %(prog)s --server http://127.0.0.1:6443 --name board --count 1000   # board-0 … board-999",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="kube32-sim kubelet --name NAME [OPTION]...",
+        usage="%(prog)s --name NAME [OPTION]...",
         allow_abbrev=False,
     )
     parser.set_defaults(command="kubelet", error=parser.error)

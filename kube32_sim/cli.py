@@ -21,6 +21,8 @@ from kube32_sim.arguments import build_parser
 from kube32_sim.kubeconfig import KubeconfigError, find_access
 from kube32_sim.options import BOARDS, OptionError, ServeOptions
 
+log = logging.getLogger(__name__)
+
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -31,12 +33,15 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Parse and run one command; answers the exit code (argparse itself exits with 2, or 0 after --help)."""
-    parsed = build_parser().parse_args(arguments)
+    parsed, unknown = build_parser().parse_known_args(arguments)
+    if unknown:
+        parsed.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         work = PREPARE[parsed.command](parsed)
         logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=LOG_FORMAT)
         _allow_many_connections()
         _run_until_stopped(work)
+        log.info("stopped")
     except OptionError as error:
         parsed.error(str(error))
     except KubeconfigError as error:
@@ -51,6 +56,7 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 def _prepare_serve(parsed: argparse.Namespace) -> Work:
+    _check_name(parsed.host)
     values = {key: value for key, value in vars(parsed).items() if key not in ("command", "error")}
     options = ServeOptions(**values)
 
@@ -66,6 +72,15 @@ def _prepare_serve(parsed: argparse.Namespace) -> Work:
             raise OSError(f"cannot listen on {options.host}:{options.port}: {why}") from error
 
     return work
+
+
+def _check_name(host: str) -> None:
+    """A name that means nothing here is told as that, before anything else is said of the address."""
+    try:
+        socket.getaddrinfo(host, None)
+    except (OSError, UnicodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no name of a machine"
+        raise OptionError(f"--host: the name {host!r} is not known: {why}") from None
 
 
 def _prepare_kubelet(parsed: argparse.Namespace) -> Work:
@@ -147,7 +162,7 @@ def _allow_many_connections() -> None:
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     except (OSError, ValueError):
-        logging.getLogger(__name__).debug("the limit of open files stays as it is")
+        log.debug("the limit of open files stays as it is")
 
 
 def _fail(message: str) -> int:

@@ -192,7 +192,7 @@ def _settle_memory() -> None:
 
 async def serve(options: ServeOptions) -> None:
     """Run a cluster until cancelled; prints one line when it is ready, and how to use it."""
-    path = (options.kubeconfig or KUBECONFIG).expanduser()
+    path = (options.kubeconfig or KUBECONFIG).expanduser().absolute()
     async with Cluster(replace(options, kubeconfig=path)) as cluster:
         _settle_memory()
         print(f"kube32-sim is serving on {cluster.url}", flush=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import logging
 import os
 import tempfile
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ from kube32_sim.options import KUBECONFIG
 
 JsonObject = dict[str, Any]
 NAME = "kube32-sim"
+
+log = logging.getLogger(__name__)
 
 
 class KubeconfigError(Exception):
@@ -63,8 +66,10 @@ def write_kubeconfig(path: Path, access: Access) -> Path:
     """
     import yaml
 
-    path = path.expanduser()
-    _refuse_foreign(path)
+    path = path.expanduser().absolute()
+    before = _own_server(path)
+    if before not in ("", access.server):
+        log.warning("%s pointed to %s before; who uses it talks to %s from now on", path, before, access.server)
     text = yaml.safe_dump(kubeconfig_document(access), sort_keys=False)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -84,16 +89,18 @@ def write_kubeconfig(path: Path, access: Access) -> Path:
     return path
 
 
-def _refuse_foreign(path: Path) -> None:
+def _own_server(path: Path) -> str:
+    """The simulator that the file points to, "" where there is none; KubeconfigError where it holds other clusters."""
     if not path.exists():
-        return
-    document = _load(path)
-    foreign = [name for name in _entries(document, "clusters", "cluster", path) if name != NAME]
+        return ""
+    clusters = _entries(_load(path), "clusters", "cluster", path)
+    foreign = [name for name in clusters if name != NAME]
     if foreign:
         raise KubeconfigError(
             f"the kubeconfig {path} holds other clusters ({', '.join(foreign)}) and is not overwritten; "
             "choose another file with --kubeconfig"
         )
+    return str(clusters.get(NAME, {}).get("server") or "")
 
 
 def find_access(server: str = "", kubeconfig: str = "", environ: Mapping[str, str] = os.environ) -> Access:

@@ -5,10 +5,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kube32_sim import cli
+from kube32_sim.arguments import PROGRAM
 from kube32_sim.options import LOOPS
 from kube32_sim.version import VERSION
 from tests.support.servers import command_environment
@@ -30,6 +32,19 @@ def refused(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str
         cli.run(arguments)
     assert caught.value.code == 2
     return capsys.readouterr().err
+
+
+@pytest.fixture
+def no_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names that stand for addresses are known, and no others; the test waits for no network."""
+    look_up = socket.getaddrinfo
+
+    def answer(host: str, *rest: Any, **more: Any) -> Any:
+        if host.startswith("no."):
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return look_up(host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
 
 
 def test_version_and_help_answer_without_loading_the_server() -> None:
@@ -71,6 +86,8 @@ def test_help_of_a_command_tells_defaults_and_examples(command: str, capsys: pyt
         ("serve --store sqlite:x.db", "--store: 'sqlite:x.db' is not supported by this version"),
         ("serve --clock wall", "--clock: 'wall' is neither real nor virtual"),
         ("serve --host 0.0.0.0", "--host: 0.0.0.0 can be reached from other machines"),
+        ("serve --host no.such.name", "--host: the name 'no.such.name' is not known: Name or service not known"),
+        (f"serve --host {'a' * 64}.example", "is not known: it is no name of a machine"),
         ("serve --tls-cert x.pem", "--tls-cert and --tls-key: give both or neither"),
         ("kubelet", "the following arguments are required: --name"),
         ("kubelet --name a --count 0", "--count: 0 is less than 1"),
@@ -79,11 +96,29 @@ def test_help_of_a_command_tells_defaults_and_examples(command: str, capsys: pyt
         ("kubelet --name a --server http://x --kubeconfig y", "not allowed with argument --server"),
     ],
 )
-def test_a_bad_option_is_named_in_one_line(arguments: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    *usage, last = refused(arguments.split(), capsys).splitlines()
+@pytest.mark.usefixtures("no_name_server")
+def test_a_bad_option_is_named_below_the_usage_of_its_command(
+    arguments: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usage, last = refused(arguments.split(), capsys).splitlines()
+    command = arguments.split()[:1] if arguments.startswith(("serve", "kubelet")) else []
+    assert usage.startswith(" ".join(["usage: kube32-sim", *command]))
+    assert last.startswith(" ".join(["kube32-sim", *command]) + ": error: ")
     assert complaint in last
-    assert len(usage) <= 1
-    assert all(line.startswith("usage: ") for line in usage)
+
+
+@pytest.mark.parametrize("command", [[], ["serve"], ["kubelet"]])
+def test_usage_calls_the_program_as_it_was_started(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(PROGRAM, "python3 run.py")
+    with pytest.raises(SystemExit):
+        cli.run([*command, "--help"])
+    text = capsys.readouterr().out
+    assert text.startswith(" ".join(["usage: python3 run.py", *command]))
+    assert "kube32-sim serve" not in text
+    assert "kube32-sim COMMAND" not in text
+    assert ("  python3 run.py serve --port 0" in text) == (command == ["serve"])
 
 
 def test_files_that_cannot_be_used(tmp_path: Path) -> None:
@@ -94,7 +129,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     for arguments, code, complaint in (
         ((*serve, "--token-file", none), 2, f"--token-file {none}: No such file"),
         ((*serve, "--token-file", empty), 2, "no tokens in it"),
-        ((*serve, "--tls-cert", empty, "--tls-key", empty), 2, "--tls-cert"),
+        ((*serve, "--tls-cert", none, "--tls-key", none), 2, f"--tls-cert {none}: No such file or directory"),
         (("serve", "--port", "0", "--kubeconfig", foreign), 1, f"{foreign} holds other clusters (prod)"),
         (("kubelet", "--name", "a", "--kubeconfig", none), 1, f"cannot read the kubeconfig {none}"),
     ):

@@ -19,7 +19,7 @@ PODS = "/api/v1/namespaces/default/pods"
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_is_a_clean_end(tmp_path: Path, number: signal.Signals) -> None:
     log, kubeconfig = tmp_path / "log", tmp_path / "kubeconfig"
-    process = start_command(["serve", "--port", "0", "--kubeconfig", str(kubeconfig)], log)
+    process = start_command(["serve", "--port", "0", "--kubeconfig", "./kubeconfig"], log)
     assert process.stdout is not None
     with process.stdout as stdout:
         first = stdout.readline()
@@ -28,8 +28,18 @@ def test_a_signal_is_a_clean_end(tmp_path: Path, number: signal.Signals) -> None
         rest = stdout.read()
         assert process.wait(timeout=60) == 0
     assert first.startswith("kube32-sim is serving on http://127.0.0.1:")
-    assert str(kubeconfig) in rest
-    assert log.read_text() == ""
+    assert rest == f"Use it:  export KUBECONFIG={kubeconfig}  and then  kubectl get nodes\n"
+    (line,) = log.read_text().splitlines()
+    assert line.endswith(": stopped")
+
+
+def test_who_takes_over_a_kubeconfig_says_whose_it_was(tmp_path: Path) -> None:
+    (tmp_path / "second").mkdir()
+    options = ("--nodes", "0", "--kubeconfig", str(tmp_path / "shared"))
+    with running_server(tmp_path, *options) as first, running_server(tmp_path / "second", *options) as second:
+        assert first.log.read_text() == ""
+        (line,) = second.log.read_text().splitlines()
+    assert f"WARNING kube32_sim.kubeconfig: {tmp_path / 'shared'} pointed to {first.url} before" in line
 
 
 @contextmanager

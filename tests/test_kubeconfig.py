@@ -32,10 +32,19 @@ def test_a_home_folder_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert write_kubeconfig(Path("~/.kube/kube32-sim"), Access("http://x")) == tmp_path / ".kube" / "kube32-sim"
 
 
-def test_its_own_file_is_overwritten(tmp_path: Path) -> None:
+def test_its_own_file_is_overwritten(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_kubeconfig(tmp_path / "config", Access("http://127.0.0.1:1"))
+    write_kubeconfig(tmp_path / "config", Access("http://127.0.0.1:1", token="other"))
+    assert caplog.messages == []
     write_kubeconfig(tmp_path / "config", Access("http://127.0.0.1:2"))
     assert read_access([tmp_path / "config"]).server == "http://127.0.0.1:2"
+    (message,) = caplog.messages
+    assert message.startswith(f"{tmp_path / 'config'} pointed to http://127.0.0.1:1 before")
+
+
+def test_the_full_path_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert write_kubeconfig(Path("./deep/config"), Access("http://x")) == tmp_path / "deep" / "config"
 
 
 def test_an_empty_file_is_overwritten(tmp_path: Path) -> None:
