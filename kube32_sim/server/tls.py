@@ -18,12 +18,31 @@ if TYPE_CHECKING:
 
 def context_from_files(cert: Path, key: Path) -> tuple[ssl.SSLContext, bytes]:
     """(server context, the certificates in PEM for the kubeconfig); OptionError where the files cannot be used."""
+    chain = _pem("--tls-cert", cert, b"CERTIFICATE-----", "certificate")
+    _pem("--tls-key", key, b"PRIVATE KEY-----", "private key")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+
+    def refuse_password() -> str:
+        raise OptionError(f"--tls-key {key}: it is encrypted, which is not supported")
+
     try:
-        context.load_cert_chain(cert, key)
-        return context, cert.read_bytes()
-    except (OSError, ssl.SSLError) as error:
-        raise OptionError(f"--tls-cert {cert}, --tls-key {key}: {error}") from error
+        context.load_cert_chain(cert, key, refuse_password)
+    except ssl.SSLError as error:
+        other = error.reason == "KEY_VALUES_MISMATCH"
+        why = "the key is of another certificate" if other else "they are damaged"
+        raise OptionError(f"--tls-cert {cert}, --tls-key {key}: {why}") from error
+    return context, chain
+
+
+def _pem(option: str, path: Path, marker: bytes, what: str) -> bytes:
+    """The content of a file that must hold something in PEM."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise OptionError(f"{option} {path}: {error.strerror}") from error
+    if marker not in content:
+        raise OptionError(f"{option} {path}: no {what} in it (PEM)")
+    return content
 
 
 def self_signed_context(host: str, now: float) -> tuple[ssl.SSLContext, bytes]:

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 
 from kube32_sim.client import NODES, Unreachable
 from kube32_sim.cluster import Cluster
@@ -98,12 +99,32 @@ async def test_given_files_are_used(tmp_path: Path) -> None:
             await asyncio.to_thread(fetch, f"{cluster.url}/api/v1/nodes", authority, "made-up")
 
 
-@pytest.mark.parametrize(("cert", "key"), [("none.pem", "key.pem"), ("cert.pem", "none.pem"), ("key.pem", "cert.pem")])
-async def test_files_that_cannot_be_used_are_named(tmp_path: Path, cert: str, key: str) -> None:
-    certificate_files(tmp_path)
+@pytest.mark.parametrize(
+    ("cert", "key", "complaint"),
+    [
+        ("none.pem", "key.pem", "--tls-cert {cert}: No such file or directory"),
+        ("cert.pem", "none.pem", "--tls-key {key}: No such file or directory"),
+        (".", "key.pem", "--tls-cert {cert}: Is a directory"),
+        ("key.pem", "cert.pem", "--tls-cert {cert}: no certificate in it (PEM)"),
+        ("cert.pem", "cert.pem", "--tls-key {key}: no private key in it (PEM)"),
+        ("cert.pem", "other.pem", "--tls-cert {cert}, --tls-key {key}: the key is of another certificate"),
+        ("damaged.pem", "key.pem", "--tls-cert {cert}, --tls-key {key}: they are damaged"),
+        ("cert.pem", "encrypted.pem", "--tls-key {key}: it is encrypted, which is not supported"),
+    ],
+)
+async def test_files_that_cannot_be_used_are_named(tmp_path: Path, cert: str, key: str, complaint: str) -> None:
+    _, _, other = tls._make_certificates("127.0.0.1", datetime.now(UTC))
+    _, private, _ = certificate_files(tmp_path)
+    (tmp_path / "other.pem").write_bytes(other)
+    (tmp_path / "damaged.pem").write_text("-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n")
+    loaded = serialization.load_pem_private_key(private.read_bytes(), None)
+    locked = serialization.BestAvailableEncryption(b"secret")
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8)
+    (tmp_path / "encrypted.pem").write_bytes(loaded.private_bytes(*form, locked))
     options = ServeOptions(port=0, nodes=0, tls_cert=tmp_path / cert, tls_key=tmp_path / key)
-    with pytest.raises(OptionError, match=f"--tls-cert {tmp_path / cert}, --tls-key {tmp_path / key}"):
+    with pytest.raises(OptionError) as caught:
         await Cluster(options).start()
+    assert str(caught.value) == complaint.format(cert=tmp_path / cert, key=tmp_path / key)
 
 
 async def test_a_cluster_writes_the_kubeconfig_it_is_asked_for(tmp_path: Path) -> None:
