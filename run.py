@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Run kube32-sim from a clone, on a machine with nothing but Python 3.11 and git.
 
-    python3 run.py serve [OPTION]...    start the simulator (or any other command of kube32-sim)
-    python3 run.py test  [OPTION]...    run the whole test suite (options are pytest's)
+    python3 run.py serve   [OPTION]...    start the simulator
+    python3 run.py kubelet [OPTION]...    run simulated boards in a process of their own
+    python3 run.py test    [OPTION]...    run the whole test suite (options are pytest's)
+
+`python3 run.py serve --help` tells the options of a command.
 
 The first time, what it needs is installed into the folder .venv of the clone; after that it starts at once.
-Nothing outside the clone is touched, but for pip's cache.
+Outside the clone only pip's cache is touched, and `serve` writes a kubeconfig: ~/.kube/kube32-sim, unless --kubeconfig
+names another file.
 """
 
 from __future__ import annotations
@@ -23,6 +27,9 @@ VENV = os.path.join(CLONE, ".venv")
 WINDOWS = os.name == "nt"
 PYTHON = os.path.join(VENV, "Scripts", "python.exe") if WINDOWS else os.path.join(VENV, "bin", "python")
 
+PROGRAM = "KUBE32_SIM_PROGRAM"
+"""Environment variable: how usage lines call the program (see kube32_sim/arguments.py)."""
+
 
 def main(arguments: list[str]) -> None:
     if sys.version_info < (3, 11):  # noqa: UP036 - an older one gets here, and should be told
@@ -35,6 +42,7 @@ def main(arguments: list[str]) -> None:
         os.chdir(CLONE)
         become([PYTHON, "-m", "pytest", *arguments[1:]])
     prepare("run")
+    os.environ[PROGRAM] = "python3 run.py"
     become([PYTHON, "-m", "kube32_sim", *arguments])
 
 

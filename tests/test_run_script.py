@@ -1,5 +1,6 @@
 """run.py, the two commands of the README: what it decides, without installing anything."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import run
+from kube32_sim.arguments import PROGRAM
+from kube32_sim.options import KUBECONFIG
 
 CLONE = Path(run.__file__).parent
 
@@ -78,12 +81,14 @@ def test_arguments_are_passed_on(
         become.append(command[1:])
         raise SystemExit
 
+    monkeypatch.setenv(run.PROGRAM, "")
     monkeypatch.setattr(run, "prepare", prepared.append)
     monkeypatch.setattr(run, "become", stop)
     monkeypatch.setattr("os.chdir", lambda folder: None)
     with pytest.raises(SystemExit):
         run.main(arguments)
     assert (prepared, become) == ([purpose], [command])
+    assert os.environ[run.PROGRAM] == ("" if purpose == "dev" else "python3 run.py")
 
 
 def test_the_newest_released_pip_is_taken() -> None:
@@ -102,8 +107,13 @@ def test_help_needs_no_set_up() -> None:
     done = subprocess.run(
         [sys.executable, str(CLONE / "run.py"), "--help"], capture_output=True, text=True, check=True, cwd="/"
     )
-    assert "python3 run.py serve" in done.stdout
-    assert "python3 run.py test" in done.stdout
+    for command in ("serve  ", "kubelet", "test   "):
+        assert f"python3 run.py {command} [OPTION]..." in done.stdout
+    assert str(KUBECONFIG) in done.stdout
+
+
+def test_its_name_is_handed_on_where_it_is_looked_for() -> None:
+    assert run.PROGRAM == PROGRAM
 
 
 def test_it_can_be_read_by_an_older_python() -> None:
