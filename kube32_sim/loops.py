@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kube32_controllers.deployment_controller import DeploymentController
+from kube32_controllers.disruption_controller import DisruptionController
 from kube32_controllers.garbage_collector import GarbageCollector
 from kube32_controllers.namespace_controller import NamespaceController
 from kube32_controllers.node_lifecycle_controller import NodeLifecycle, Timeouts
@@ -79,6 +80,8 @@ class Loops:
         self._runners = [runner(EventExpiry(), EXPIRY_PERIOD)]
         if scheduler is not None:
             self._runners.append(runner(scheduler, every))
+        if options.loops:  # with others to act, what only tells of their doing is not to be missing either
+            self._runners.append(runner(DisruptionController(table), at_once))
         self._runners += [make() for name, make in makers.items() if name in options.loops]
 
     def start(self) -> None:

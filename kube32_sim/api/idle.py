@@ -1,7 +1,7 @@
 """Kinds that are kept like any other but that nothing acts on here, and what whoever creates one is told.
 
-What is accepted without a word seems to work; so a creation is answered with a warning, which kubectl shows.  A bare API
-server (`--controllers none`) acts on nothing at all, as its users know: it does not warn.
+What is accepted without a word seems to work; so a creation is answered with a warning, which kubectl shows.  A bare
+API server (`--controllers none`) acts on nothing at all, as its users know: it does not warn.
 """
 
 from __future__ import annotations

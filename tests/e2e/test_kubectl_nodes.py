@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.support.text import rows, section
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -43,6 +44,29 @@ def test_drain_moves_the_pods_of_deployments_elsewhere(kubectl, node):
     assert "evicting pod" in answer or "evicted" in answer
     kubectl("rollout", "status", "deployment/web", "--timeout=20s")
     assert {pod["NODE"] for pod in rows(kubectl("get", "pods", "-o", "wide"))} == {"esp32-1"}
+
+
+@pytest.mark.parametrize("least", [2, 3])
+def test_drain_with_a_disruption_budget_ends_and_never_takes_more_than_it_allows(kubectl, node, least):
+    kubectl("create", "-f", "-", stdin=deployment(4))
+    kubectl("create", "pdb", "web", "--selector=app=web", f"--min-available={least}")
+    kubectl("rollout", "status", "deployment/web", "--timeout=20s")
+    until(lambda: budget(kubectl) == (4, 4, 4 - least), "all pods counted")
+    with kubectl.streaming("get", "pdb", "web", "-w", "-o", "jsonpath={.status.currentHealthy}{'\\n'}") as seen:
+        seen.wait_for(lambda line: line == "4", "count of healthy pods")
+        answer = kubectl("drain", node, "--pod-selector=app=web", "--timeout=60s")
+        assert answer.endswith(f"node/{node} drained\n")
+        kubectl("rollout", "status", "deployment/web", "--timeout=20s")
+        seen.wait_for(lambda line: line == "3", "count of healthy pods without an evicted one")
+        until(lambda: budget(kubectl) == (4, 4, 4 - least), "the new pods counted")
+        seen.wait_for(lambda line: line == "4", "count of healthy pods as before")
+    assert min(int(line) for line in seen.seen) >= least
+    assert {pod["NODE"] for pod in rows(kubectl("get", "pods", "-o", "wide"))} == {"esp32-1"}
+
+
+def budget(kubectl) -> tuple[int, int, int]:
+    status = kubectl.json("get", "pdb", "web")["status"]
+    return status["expectedPods"], status["currentHealthy"], status["disruptionsAllowed"]
 
 
 def test_drain_refuses_pods_that_nothing_would_replace(kubectl, node):
