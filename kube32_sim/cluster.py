@@ -180,6 +180,7 @@ def admission_config(options: ServeOptions) -> AdmissionConfig:
         taint_new_nodes="node-lifecycle" not in loops,
         service_accounts="serviceaccount" in loops,
         idle_warnings=bool(loops),
+        steering_warnings=bool(loops),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.requests import Amounts
+from kube32_sim.api.steering import FAULT, FAULTS, problems
 from kube32_sim.client import LEASES, NODES, Client, WatchEvent
 from kube32_sim.clock import Clock
 from kube32_sim.kubelet.boards import Profile
@@ -29,9 +30,6 @@ JsonObject = dict[str, Any]
 
 COMPONENT = "kubelet"
 
-FAULT = "sim.kube32.io/fault"
-FAULTS = ("partitioned", "stopped")
-
 log = logging.getLogger(__name__)
 
 
@@ -51,6 +49,8 @@ class NodeKeeper:
         self._recorder = recorder
         self._changed = changed
         self._lease: JsonObject | None = None
+        self._complaints: list[str] = []
+        """What is wrong with the Node's annotations, as far as it has been told."""
 
     @property
     def fault(self) -> str:
@@ -72,6 +72,8 @@ class NodeKeeper:
         await self.renew()
         about = reference("v1", "Node", node)
         self._recorder.record(Emit(about, "Normal", "Starting", "Starting kubelet.", COMPONENT))
+        self._complaints = []
+        self._complain(node)
 
     async def _take_over(self, free: Amounts, now: float) -> JsonObject:
         labels = {"metadata": {"labels": node_labels(self.name, self.profile)}}
@@ -148,10 +150,22 @@ class NodeKeeper:
         fault = self.fault
         self.node = node
         if not known:
-            self._lease = None
+            self._lease, self._complaints = None, []
+        self._complain(node)
         if not known or not is_ready(node) or fault != self.fault:
             self.reported = None
             self._changed()
+
+    def _complain(self, node: JsonObject) -> None:
+        """Tell what is newly wrong with the annotations; a board with a fault cannot."""
+        if self.fault:
+            return
+        found = problems("Node", node["metadata"])
+        for problem in found:
+            if problem not in self._complaints:
+                about = reference("v1", "Node", node)
+                self._recorder.record(Emit(about, "Warning", "InvalidAnnotation", problem, COMPONENT))
+        self._complaints = found
 
 
 def _revision(node: JsonObject | None) -> int:

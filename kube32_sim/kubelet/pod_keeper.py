@@ -12,6 +12,7 @@ from typing import Any
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.requests import Amounts
+from kube32_sim.api.steering import problems
 from kube32_sim.client import PODS, Client, WatchEvent
 from kube32_sim.clock import Clock
 from kube32_sim.kubelet import addresses
@@ -36,6 +37,7 @@ LONGEST_RETRY = 10.0
 class Entry:
     """One pod.  due: when to look at it next, None until it changes.  untold: events still to be recorded.
 
+    complaints: what is wrong with its annotations, as far as it has been noted.
     pause: how long to wait should the API server not take what there is to tell.
     """
 
@@ -45,6 +47,7 @@ class Entry:
     life: PodLife | None = None
     ip: str = ""
     untold: list[Happening] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
     deleted: bool = False
     pause: float = FIRST_RETRY
 
@@ -151,6 +154,7 @@ class PodKeeper:
             if not silent:
                 await self._remove(entry)
             return
+        _complain(entry)
         step = advance(entry.pod, entry.life, self._clock.now())
         entry.life = step.life
         entry.untold.extend(step.happenings)
@@ -166,6 +170,8 @@ class PodKeeper:
         pod, now = entry.pod, self._clock.now()
         entry.ip = self._address(pod)
         entry.life = resume(pod, now)
+        if entry.life is not None:
+            entry.complaints = problems("Pod", pod["metadata"])  # the agent before has told them
         if entry.life is not None or pod["metadata"].get("deletionTimestamp"):
             return
         refused = admit(pod, self._profile, [other.requests for other in self._others(entry)])
@@ -219,6 +225,14 @@ class PodKeeper:
             if error.code != 404:
                 raise
         entry.deleted = True
+
+
+def _complain(entry: Entry) -> None:
+    """Note what is newly wrong with the pod's annotations."""
+    found = problems("Pod", entry.pod["metadata"])
+    new = (problem for problem in found if problem not in entry.complaints)
+    entry.untold.extend(Happening("Warning", "InvalidAnnotation", problem) for problem in new)
+    entry.complaints = found
 
 
 def _key(pod: JsonObject) -> Key:

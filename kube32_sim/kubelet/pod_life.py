@@ -101,7 +101,7 @@ class Advanced:
 def begin(pod: JsonObject, now: float) -> tuple[PodLife, tuple[Happening, ...]]:
     """A pod that the board takes on: its init containers are done, the others run."""
     spec = pod["spec"]
-    happenings = [Happening("Warning", "InvalidAnnotation", problem) for problem in behaviour_of(pod).problems]
+    happenings: list[Happening] = []
     init = []
     for container in spec.get("initContainers") or ():
         happenings.extend(_starting(pod, container))

@@ -11,11 +11,11 @@ from typing import Any
 
 from kube32_sim.api import errors
 from kube32_sim.api.options import LogOptions
+from kube32_sim.api.steering import LOG
 from kube32_sim.clock import parse_time, rfc3339
 from kube32_sim.registry.registry import Asked, Registry
 from kube32_sim.storage.interface import JsonObject
 
-TEXT = "sim.kube32.io/log"
 DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 
@@ -45,7 +45,7 @@ def read(registry: Registry, asked: Asked, wanted: LogOptions) -> Log | None:
     if not pod["spec"].get("nodeName"):
         return None
     started = _started(pod, _state_shown(pod, asked.name, container, wanted.previous))
-    text = _annotations(pod).get(TEXT, "") if _is_recent(started, registry.clock.now(), wanted) else ""
+    text = _annotations(pod).get(LOG, "") if _is_recent(started, registry.clock.now(), wanted) else ""
     body = _cut(text, started, wanted)
     full = wanted.limit_bytes is not None and len(body) >= wanted.limit_bytes
     return Log(body, None if full or wanted.previous else current_run(pod, container))

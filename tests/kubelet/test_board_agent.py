@@ -325,3 +325,38 @@ async def test_in_a_namespace_that_is_going_pods_still_go(bench: Bench) -> None:
     await bench.client.delete(PODS, "short", "a")
     await bench.clock.settle()
     assert (await bench.client.list(PODS, "short")).items == []
+
+
+async def complaints(bench: Bench, name: str) -> list[tuple[str, int]]:
+    """(annotation complained of, how often), in the order of the events."""
+    found = (await bench.client.list(EVENTS, "default")).items
+    about = [e for e in found if e["reason"] == "InvalidAnnotation" and e["involvedObject"]["name"] == name]
+    assert all(event["type"] == "Warning" for event in about)
+    return [(event["message"].split()[1].removeprefix("sim.kube32.io/"), event["count"]) for event in about]
+
+
+async def test_it_complains_of_a_pods_annotations_once_each(bench: Bench) -> None:
+    await bench.run_pod("a", {"run-seconds": "soon", "run-secs": "1", "log": "x"})
+    expected = [("run-seconds", 1), ("run-secs", 1)]
+    assert sorted(await complaints(bench, "a")) == sorted(expected)
+    later = {"metadata": {"annotations": {"sim.kube32.io/exit-code": "ok"}}}
+    await bench.client.patch(PODS, "default", "a", later)
+    await bench.clock.advance(60.0)
+    await bench.board.stop()
+    bench.board = bench.new_board()
+    bench.board.start()
+    await bench.clock.advance(60.0)
+    assert sorted(await complaints(bench, "a")) == sorted([*expected, ("exit-code", 1)])
+
+
+async def test_it_complains_of_its_nodes_annotations_when_it_can(bench: Bench) -> None:
+    await bench.annotate("broken")
+    await bench.clock.advance(30.0)
+    assert await complaints(bench, NODE) == [("fault", 1)]
+    await bench.annotate("stopped")
+    unknown = {"metadata": {"annotations": {"sim.kube32.io/colour": "red"}}}
+    await bench.client.patch(NODES, "", NODE, unknown)
+    await bench.clock.advance(30.0)
+    assert await complaints(bench, NODE) == [("fault", 1)]
+    await bench.annotate(None)
+    assert sorted(await complaints(bench, NODE)) == [("colour", 1), ("fault", 1)]

@@ -18,6 +18,7 @@ from kube32_sim.api.admission import (
     priority,
     quota,
     service_account,
+    steering,
     storage,
     tolerations,
 )
@@ -55,6 +56,8 @@ def mutate(
         found = pod_security.warnings(obj, context)
     if verb == "create" and config.idle_warnings:
         found = (*found, *idle.warnings(storage, obj))
+    if config.steering_warnings:
+        found = (*found, *steering.warnings(storage, context.row.kind, obj, old))
     return found
 
 

@@ -11,6 +11,7 @@ class AdmissionConfig:
 
     service_accounts: pods run as `default` where they name no service account, and a named one must exist.
     idle_warnings: who creates an object of a kind that nothing acts on is told so.
+    steering_warnings: who gives annotations that are to steer the simulation, and will not, is told so.
     resource_quota: what a namespace's quotas do not leave room for is refused.
     """
 
@@ -18,4 +19,5 @@ class AdmissionConfig:
     taint_new_nodes: bool = True
     service_accounts: bool = False
     idle_warnings: bool = False
+    steering_warnings: bool = False
     resource_quota: bool = True

@@ -1,0 +1,71 @@
+"""Annotations that steer the simulation, as one table: what there is, on which kind, and what its value may be.
+
+Boards act on them (`kubelet/`), `registry/logs.py` reads one, and admission warns of what nobody will act on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+PREFIX = "sim.kube32.io/"
+
+RUN_SECONDS = PREFIX + "run-seconds"
+EXIT_CODE = PREFIX + "exit-code"
+READY_AFTER_SECONDS = PREFIX + "ready-after-seconds"
+LOG = PREFIX + "log"
+FAULT = PREFIX + "fault"
+
+FAULTS = ("partitioned", "stopped")
+
+
+def seconds(text: str) -> float | None:
+    """The number of seconds a text is, None where it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 <= number < math.inf else None
+
+
+def exit_code(text: str) -> int | None:
+    """The exit code a text is, None where it is none."""
+    plain = text.isascii() and text.isdecimal() and len(text) <= 3
+    return int(text) if plain and int(text) <= 255 else None
+
+
+class Value(NamedTuple):
+    """fits: whether a text may be the value.  otherwise: what it is then, after `is`."""
+
+    fits: Callable[[str], bool]
+    otherwise: str
+
+
+_SECONDS = Value(lambda text: seconds(text) is not None, "no number of seconds")
+
+KNOWN: Mapping[str, Mapping[str, Value]] = {
+    "Pod": {
+        RUN_SECONDS: _SECONDS,
+        EXIT_CODE: Value(lambda text: exit_code(text) is not None, "no exit code between 0 and 255"),
+        READY_AFTER_SECONDS: _SECONDS,
+        LOG: Value(lambda text: True, "no text"),
+    },
+    "Node": {FAULT: Value(lambda text: text in FAULTS, f"neither {' nor '.join(FAULTS)}")},
+}
+
+
+def problems(kind: str, metadata: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the steering annotations of a Pod or a Node, by its metadata."""
+    annotations: Mapping[str, str] | None = metadata.get("annotations")
+    if not annotations:
+        return []
+    found = []
+    for name, text in annotations.items():
+        if name.startswith(PREFIX):
+            value = KNOWN[kind].get(name)
+            if value is None:
+                found.append(f"annotation {name} is unknown on a {kind}; there are: {', '.join(KNOWN[kind])}")
+            elif not value.fits(text):
+                found.append(f"annotation {name} is {value.otherwise}: {text!r}")
+    return found

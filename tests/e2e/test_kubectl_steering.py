@@ -1,0 +1,23 @@
+"""Annotations that steer the simulation, as somebody with kubectl meets them."""
+
+from tests.support.waiting import until
+
+SERVER = "sim.kube32.io/run-secs is unknown on a Pod; there are: sim.kube32.io/run-seconds, "
+
+
+def test_a_misspelt_annotation_is_told_at_once_and_by_an_event(kubectl):
+    made = kubectl.run("run", "p", "--image=i", "--annotations=sim.kube32.io/run-secs=1")
+    assert made.stderr.startswith(f"Warning: annotation {SERVER}")
+    until(lambda: SERVER in kubectl("events", "--for=pod/p"), "an event about the annotation")
+    changed = kubectl.run("annotate", "pod", "p", "sim.kube32.io/run-secs-", "sim.kube32.io/exit-code=ok")
+    assert changed.stderr == ("Warning: annotation sim.kube32.io/exit-code is no exit code between 0 and 255: 'ok'\n")
+
+
+def test_a_fault_that_there_is_not_is_told(kubectl):
+    answer = kubectl.run("annotate", "node", "esp32-1", "sim.kube32.io/fault=broken")
+    try:
+        complaint = "annotation sim.kube32.io/fault is neither partitioned nor stopped: 'broken'"
+        assert answer.stderr == f"Warning: {complaint}\n"
+        until(lambda: complaint in kubectl("events", "--for=node/esp32-1", "-n", "default"), "an event about it")
+    finally:
+        kubectl("annotate", "node", "esp32-1", "sim.kube32.io/fault-")
