@@ -9,6 +9,9 @@ from kube32_sim.api.steering import EXIT_CODE, READY_AFTER_SECONDS, RUN_SECONDS,
 
 JsonObject = dict[str, Any]
 
+INPUT_SECONDS = 2.0
+"""How long a container waits for input that nobody can send it: long enough for a client to try to attach."""
+
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
@@ -32,3 +35,14 @@ def behaviour_of(pod: JsonObject) -> Behaviour:
         exit_code(annotations.get(EXIT_CODE, "")) or 0,
         seconds(annotations.get(READY_AFTER_SECONDS, "")) or 0.0,
     )
+
+
+def lasts(pod: JsonObject, container: JsonObject, behaviour: Behaviour) -> float | None:
+    """Seconds that a run of a container takes to its end; None: it has none.
+
+    A container with `stdinOnce` ends with its first client, and `kubectl run -i --restart=Never` waits for that end.
+    Nobody can attach here, so it comes by itself, but where the container would only be started again.
+    """
+    if behaviour.run_seconds is None and container.get("stdinOnce"):
+        return INPUT_SECONDS if pod["spec"].get("restartPolicy", "Always") != "Always" else None
+    return behaviour.run_seconds

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kube32_sim.durations import format_duration
-from kube32_sim.kubelet.behaviour import Behaviour, behaviour_of
+from kube32_sim.kubelet.behaviour import Behaviour, behaviour_of, lasts
 from kube32_sim.kubelet.claims import Rejection
 
 JsonObject = dict[str, Any]
@@ -180,11 +180,12 @@ def _moments(pod: JsonObject, life: PodLife, behaviour: Behaviour) -> Iterator[f
     deadline = _deadline(pod, life)
     if deadline is not None:
         yield deadline
-    for container in life.containers:
+    for spec, container in zip(pod["spec"]["containers"], life.containers, strict=True):
         if container.waiting_until is not None and life.stopping is None:
             yield container.waiting_until
-        if container.running is not None and behaviour.run_seconds is not None:
-            yield container.running + behaviour.run_seconds
+        seconds = lasts(pod, spec, behaviour)
+        if container.running is not None and seconds is not None:
+            yield container.running + seconds
 
 
 def _next_ready(life: PodLife, behaviour: Behaviour) -> float | None:
@@ -236,7 +237,8 @@ def _container_step(
     if container.waiting_until is not None and container.waiting_until <= now:
         happenings.extend(_starting(pod, spec))
         return replace(container, running=now, waiting_until=None, restarts=container.restarts + 1)
-    if container.running is None or behaviour.run_seconds is None or container.running + behaviour.run_seconds > now:
+    seconds = lasts(pod, spec, behaviour)
+    if container.running is None or seconds is None or container.running + seconds > now:
         return container
     ended = Ended(behaviour.exit_code, container.running, now)
     policy = pod["spec"].get("restartPolicy", "Always")

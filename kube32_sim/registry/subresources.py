@@ -12,6 +12,7 @@ from dataclasses import replace
 from kube32_sim.api import errors, reviews, scale
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.selectors import label_selector
+from kube32_sim.api.steering import RUN_SECONDS
 from kube32_sim.registry.deletion import check_preconditions
 from kube32_sim.registry.registry import Asked, Registry
 from kube32_sim.registry.unbinding import unbind
@@ -260,4 +261,6 @@ def refuse_connection(registry: Registry, asked: Asked) -> errors.ApiError:
     if asked.row.kind == "Pod" and not stored.object()["spec"].get("nodeName"):
         return errors.bad_request(f"pod {asked.name} does not have a host assigned")
     message = f"{what} is not supported: {asked.row.kind.lower()} {asked.name} is simulated, nothing runs in it"
+    if what == "attach":  # who attaches waits for the end
+        message += f"; its annotation {RUN_SECONDS} says when it ends"
     return errors.not_implemented(message)

@@ -147,7 +147,7 @@ def test_logs_of_several_containers(kubectl):
     kubectl("create", "-f", "-", stdin=json.dumps(pod))
     kubectl("wait", "--for=condition=Ready", "pod/blinky", "--timeout=20s")
     lines = kubectl("logs", "-l", "app=blinky", "--all-containers", "--prefix", "--tail=1").splitlines()
-    assert lines == [f"[pod/blinky/{name}] LED off" for name in ("setup", "led", "net")]
+    assert sorted(lines) == [f"[pod/blinky/{name}] LED off" for name in ("led", "net", "setup")]
 
 
 def test_a_followed_log_ends_with_its_container(kubectl):

@@ -1,5 +1,7 @@
 """Annotations that steer the simulation, as somebody with kubectl meets them."""
 
+import pytest
+
 from tests.support.waiting import until
 
 SERVER = "sim.kube32.io/run-secs is unknown on a Pod; there are: sim.kube32.io/run-seconds, "
@@ -21,3 +23,25 @@ def test_a_fault_that_there_is_not_is_told(kubectl):
         until(lambda: complaint in kubectl("events", "--for=node/esp32-1", "-n", "default"), "an event about it")
     finally:
         kubectl("annotate", "node", "esp32-1", "sim.kube32.io/fault-")
+
+
+REFUSED = "attach is not supported: pod p is simulated, nothing runs in it"
+
+
+@pytest.mark.parametrize("restart", ["Never", "OnFailure", "Always"])
+def test_run_with_input_ends_with_the_refusal(kubectl, restart):
+    done = kubectl.run("run", "p", "--rm", "-i", "--image=i", f"--restart={restart}", "--", "echo", "hi")
+    assert done.returncode == 0
+    assert REFUSED in done.stderr
+    assert 'pod "p" deleted' in done.stdout
+    assert kubectl("get", "pods", "-o", "name") == ""
+
+
+def test_who_attaches_is_told_how_to_end_it(kubectl):
+    command = ("run", "p", "--attach", "--rm", "--image=i", "--restart=Never")
+    with kubectl.streaming(*command) as lines:
+        lines.wait_for(
+            lambda line: REFUSED in line and "sim.kube32.io/run-seconds says when it ends" in line, "refusal"
+        )
+        kubectl("annotate", "pod", "p", "sim.kube32.io/run-seconds=0", "sim.kube32.io/exit-code=3")
+        lines.wait_for(lambda line: "terminated (Error)" in line, "end")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kube32_sim.kubelet.behaviour import INPUT_SECONDS
 from kube32_sim.kubelet.claims import Rejection
 from kube32_sim.kubelet.pod_life import (
     Advanced,
@@ -205,6 +206,19 @@ def test_an_annotation_that_makes_no_sense_is_left_out(annotations: dict[str, st
     given = pod(annotations=annotations)
     life, _ = begin(given, T0)
     assert advance(given, life, T0 + 1).life == live(pod(), 1).life
+
+
+@pytest.mark.parametrize(("policy", "ends"), [("Never", True), ("OnFailure", True), ("Always", False)])
+def test_a_container_for_one_clients_input_ends_as_nobody_can_send_any(policy: str, ends: bool) -> None:
+    given = pod(policy=policy)
+    given["spec"]["containers"][0] |= {"stdin": True, "stdinOnce": True}
+    step = live(given, 1)
+    assert step.again_at == (T0 + INPUT_SECONDS if ends else None)
+    (container,) = live(given, 100).life.containers
+    assert container.ended == (Ended(0, T0, T0 + INPUT_SECONDS) if ends else None)
+    given["metadata"]["annotations"] = {"sim.kube32.io/run-seconds": "50", "sim.kube32.io/exit-code": "3"}
+    (container,) = live(given, 49).life.containers
+    assert container.running == T0
 
 
 def test_an_end_that_is_asked_for_late_is_now() -> None:
