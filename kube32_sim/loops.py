@@ -10,6 +10,7 @@ from kube32_controllers.garbage_collector import GarbageCollector
 from kube32_controllers.namespace_controller import NamespaceController
 from kube32_controllers.node_lifecycle_controller import NodeLifecycle, Timeouts
 from kube32_controllers.pod_garbage_collector import CHECK_PERIOD, PodGarbageCollector
+from kube32_controllers.resource_quota_controller import ResourceQuotaController
 from kube32_controllers.scheduler import Scheduler
 from kube32_controllers.serviceaccount_controller import ServiceAccountController
 from kube32_controllers.workload_controller import DaemonSetController, JobController
@@ -64,7 +65,7 @@ class Loops:
         def runner(loop: Loop, interval: float | None, source: Source = view) -> Runner:
             return Runner(loop, source, client, recorder, clock, interval)
 
-        def sweeping(loop: NamespaceController | GarbageCollector) -> Runner:
+        def sweeping(loop: NamespaceController | GarbageCollector | ResourceQuotaController) -> Runner:
             return runner(loop, at_once, loop.source)
 
         makers: dict[str, Callable[[], Runner]] = {
@@ -82,6 +83,7 @@ class Loops:
             self._runners.append(runner(scheduler, every))
         if options.loops:  # with others to act, what only tells of their doing is not to be missing either
             self._runners.append(runner(DisruptionController(table), at_once))
+            self._runners.append(sweeping(ResourceQuotaController(store, table)))
         self._runners += [make() for name, make in makers.items() if name in options.loops]
 
     def start(self) -> None:

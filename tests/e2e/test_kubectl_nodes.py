@@ -57,7 +57,7 @@ def test_drain_with_a_disruption_budget_ends_and_never_takes_more_than_it_allows
         answer = kubectl("drain", node, "--pod-selector=app=web", "--timeout=60s")
         assert answer.endswith(f"node/{node} drained\n")
         kubectl("rollout", "status", "deployment/web", "--timeout=20s")
-        seen.wait_for(lambda line: line == "3", "count of healthy pods without an evicted one")
+        seen.wait_for(lambda line: int(line) < 4, "count of healthy pods without an evicted one")
         until(lambda: budget(kubectl) == (4, 4, 4 - least), "the new pods counted")
         seen.wait_for(lambda line: line == "4", "count of healthy pods as before")
     assert min(int(line) for line in seen.seen) >= least

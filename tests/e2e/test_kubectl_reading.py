@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.kubectl import Kubectl
 from tests.support.text import rows, section
+from tests.support.waiting import until
 
 POD = {
     "apiVersion": "v1",
@@ -215,3 +216,10 @@ def test_a_kind_that_is_not_served_is_named(kubectl):
     gone = {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": "a"}}
     error = kubectl.fails("apply", "-f", "-", stdin=json.dumps(gone))
     assert 'no matches for kind "PodDisruptionBudget" in version "policy/v1beta1"' in error
+
+
+def test_describe_quota_shows_what_is_used(kubectl):
+    kubectl("create", "quota", "few", "--hard=pods=2,count/configmaps=3")
+    kubectl("run", "one", "--image=a:1")
+    until(lambda: re.search(r"\npods +1 +2\n", kubectl("describe", "quota", "few")), "the pod in the quota's status")
+    assert rows(kubectl("get", "quota", "few"))[0]["REQUEST"] == "count/configmaps: 0/3, pods: 1/2"
