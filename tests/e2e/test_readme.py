@@ -52,10 +52,3 @@ def test_the_library() -> None:
         check=False, capture_output=True, text=True, env=command_environment(), timeout=60,
     )  # fmt: skip
     assert (done.stdout, done.returncode) == (printed, 0), done.stderr
-
-
-def test_every_file_it_points_to_is_there() -> None:
-    reading = README.partition("## Where to read on")[2]
-    named = [line.split("`")[1] for line in reading.splitlines() if line.startswith("- `")]
-    assert len(named) > 3
-    assert [name for name in named if not (CLONE / name).exists()] == []

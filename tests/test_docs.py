@@ -1,0 +1,260 @@
+"""The documents agree with the program: links lead somewhere, tables are the program's own, limits are as told.
+
+A table that has changed is printed as it should be: put that into the document.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kube32_sim.api import steering
+from kube32_sim.api.idle import IDLE
+from kube32_sim.client import NODES, PODS
+from kube32_sim.kubelet.boards import HARDWARE, KIB, Profile, profiles
+from kube32_sim.kubelet.node_object import amounts, node_labels
+from kube32_sim.options import LOOPS
+from tests.support.documents import commands, timeless
+from tests.support.http import Http
+from tests.support.kubectl import Kubectl
+from tests.support.servers import CLONE, command_environment
+from tests.support.waiting import until
+
+if TYPE_CHECKING:
+    from kube32_sim.cluster import Cluster
+
+DOCUMENTS = sorted([*CLONE.glob("*.md"), *(CLONE / "docs").glob("*.md"), *(CLONE / "benchmarks").glob("*.md")])
+REFERENCE = (CLONE / "docs/reference.md").read_text(encoding="utf-8")
+DIFFERENCES = (CLONE / "docs/differences.md").read_text(encoding="utf-8")
+
+
+# links
+
+
+def links(document: str) -> list[str]:
+    """Targets of the links in a document that stay in this clone."""
+    text = re.sub(r"^```.*?^```$", "", document, flags=re.M | re.S)
+    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+    return [target for target in targets if not re.match(r"[a-z]+:", target)]
+
+
+def anchors(document: str) -> set[str]:
+    """The names under which GitHub finds the headings of a document."""
+    headings = re.findall(r"^#+ (.+)$", document, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken(path: Path) -> Iterator[str]:
+    for target in links(path.read_text(encoding="utf-8")):
+        file, _, anchor = target.partition("#")
+        there = (path.parent / file) if file else path
+        if not there.exists() or (anchor and anchor not in anchors(there.read_text(encoding="utf-8"))):
+            yield target
+
+
+def test_links_lead_somewhere() -> None:
+    assert len(links((CLONE / "README.md").read_text(encoding="utf-8"))) > 5
+    found = {path.relative_to(CLONE).as_posix(): list(broken(path)) for path in DOCUMENTS}
+    assert {path: targets for path, targets in found.items() if targets} == {}
+
+
+# tables
+
+
+def table(header: str, rows: Sequence[Sequence[str]]) -> str:
+    columns = header.split("; ")
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |\n" for line in lines)
+
+
+def cells(document: str, first_column: str) -> list[list[str]]:
+    """The rows of the table whose first column has this title."""
+    (found,) = re.findall(rf"^\| {first_column} \|.*\n\|[- |]+\n((?:\|.*\n)+)", document, re.M)
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in found.splitlines()]
+
+
+def helped(command: str) -> str:
+    """The table of a command's options, from what it prints for --help."""
+    environment = command_environment(COLUMNS="400", NO_COLOR="1")
+    told = subprocess.run(
+        [sys.executable, "-m", "kube32_sim", command, "--help"],
+        check=True, capture_output=True, text=True, env=environment, encoding="utf-8",
+    ).stdout  # fmt: skip
+    rows = []
+    for option, text in re.findall(r"^  (--\w\S*(?: \S+)?)\s{2,}(\S.*)$", told, re.M):
+        what, default = re.fullmatch(r"(.*?)(?: \(default: (.*)\))?", text).groups()  # type: ignore[union-attr]
+        rows.append([f"`{option}`", f"`{default}`" if default else "", what])
+    assert len(rows) > 4
+    return table("option; default; what it does", rows)
+
+
+@pytest.mark.parametrize("command", ["serve", "kubelet"])
+def test_all_options_are_told(command: str) -> None:
+    assert helped(command) in REFERENCE, helped(command)
+
+
+def test_all_loops_are_told() -> None:
+    assert ", ".join(f"`{loop}`" for loop in LOOPS) in " ".join(REFERENCE.split())
+
+
+def figures(profile: Profile) -> list[str]:
+    """What a board has, as its Node tells it."""
+    capacity, rest = amounts(profile.capacity()), amounts(profile.allocatable())
+    counted = [capacity[f"esp32.io/{name}"] for name in ("gpio", "i2c", "uart", "adc", "rmt-tx", "rmt-rx")]
+    memory = [capacity["memory"], rest["memory"], capacity.get("esp32.io/psram", "–"), capacity["ephemeral-storage"]]
+    return [f"`{profile.name}`", profile.chip, capacity["cpu"], *memory, *counted]
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """`0-3, 7` of 0, 1, 2, 3, 7."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in found)
+
+
+def board_tables() -> list[str]:
+    boards = list(profiles().values())
+    header = "board; chip; cpu; memory; allocatable; psram; flash; gpio; i2c; uart; adc; rmt-tx; rmt-rx"
+    pins = [[f"`{b.name}`", spans(sorted(b.pins)), ", ".join(b.hardware)] for b in boards]
+    labels = list(node_labels("NAME", boards[0]))
+    kept = [label for label in labels if not label.startswith(HARDWARE)]
+    rows = [[f"`{label}`", *(f"`{node_labels('its name', b)[label]}`" for b in boards)] for label in kept]
+    return [
+        table(header, [figures(board) for board in boards]),
+        table("board; pins; hardware", pins),
+        table("label; " + "; ".join(f"`{board.name}`" for board in boards), rows),
+    ]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_boards_are_told_as_they_are(number: int) -> None:
+    expected = board_tables()[number]
+    assert expected in REFERENCE, expected
+    assert all(board.heap % KIB == 0 for board in profiles().values())
+
+
+def test_all_annotations_that_steer_are_told() -> None:
+    told = [(kind, name.strip("`")) for name, kind, *_ in cells(REFERENCE, "annotation")]
+    assert told == [(kind, name) for kind, names in steering.KNOWN.items() for name in names]
+    assert all(f"`{fault}`" in REFERENCE for fault in steering.FAULTS)
+
+
+def test_all_kinds_that_nothing_acts_on_are_told() -> None:
+    told = [kind for row in cells(DIFFERENCES, "kind") for kind in re.findall(r"`(\w+)`", row[0])]
+    assert sorted(told) == sorted(kinds for kinds, _ in IDLE.values())
+
+
+def test_the_examples_of_the_reference(kubectl: Kubectl) -> None:
+    for command in commands(REFERENCE):
+        words = command.text.replace("'", "").split()
+        assert timeless(kubectl(*words[1:])) == timeless(command.output), command.text
+
+
+# what it does not do
+
+NO_NODE = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "nowhere", "operator": "Exists"}]}]}
+ANYWAY = {
+    "volumes": [
+        {"name": "a", "configMap": {"name": "missing"}},
+        {"name": "b", "persistentVolumeClaim": {"claimName": "missing"}},
+    ],
+    "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": NO_NODE}},
+    "containers": [
+        {
+            "name": "c",
+            "image": "nowhere.example.com/nothing",
+            "envFrom": [{"secretRef": {"name": "missing"}}],
+            "readinessProbe": {"exec": {"command": ["false"]}},
+            "resources": {"requests": {"cpu": "1000", "ephemeral-storage": "1Ti"}},
+        }
+    ],
+}
+"""A pod that no other cluster would run: here it is scheduled, started and ready."""
+
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "widgets", "kind": "Widget"},
+        "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        ],
+    },
+}
+
+
+def pod(name: str, spec: Mapping[str, object]) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": name}}, "spec": spec}
+
+
+def test_what_keeps_no_pod_from_running(http: Http, namespace: str, kubectl: Kubectl) -> None:
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    http.post(pods, pod("anyway", ANYWAY))
+    kubectl("wait", "--for=condition=Ready", "pod/anyway")
+    assert "is not supported" in kubectl.fails("exec", "anyway", "--", "ls")
+    assert [http.request("GET", f"{pods}/anyway/{what}")[0] for what in ("proxy", "portforward", "attach")] == [501] * 3
+
+    strange = {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"example.com/laser": "1"}}}]}
+    http.post(pods, pod("strange", strange))
+    status = until(lambda: http.get(f"{pods}/strange")["status"].get("reason"), "strange is refused")
+    assert status == "OutOfexample.com/laser"
+
+
+def test_what_the_api_does_not_do(http: Http, namespace: str, kubectl: Kubectl) -> None:
+    definition = kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(DEFINITION))
+    assert (definition.returncode, "does not serve widgets.example.com yet" in definition.stderr) == (0, True)
+
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
+    refused = kubectl.fails("apply", "--server-side", "-f", "-", stdin=json.dumps(settings))
+    assert "server-side apply is not supported" in refused
+    made = http.post(f"/api/v1/namespaces/{namespace}/configmaps", settings)
+    assert "managedFields" not in made["metadata"]
+
+    assert kubectl("auth", "can-i", "delete", "pods", "--as", "nobody").strip() == "yes"
+    assert "Metrics API not available" in kubectl.fails("top", "pods")
+    mine = {"metadata": {"name": "mine"}, "addressType": "IPv4", "endpoints": []}
+    slices = f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
+    assert http.request("POST", slices, mine)[0] == 405
+
+
+def test_deployments_make_no_replica_sets(kubectl: Kubectl) -> None:
+    kubectl("create", "deployment", "web", "--image=i")
+    kubectl("rollout", "status", "deployment/web")
+    assert kubectl("get", "replicasets") == ""
+    assert "No rollout history found" in kubectl("rollout", "history", "deployment/web")
+
+
+async def test_who_evicts_and_how(virtual_cluster: Cluster) -> None:
+    """A NoExecute taint set by hand does not; a lost board does, but its pods keep their status until then."""
+    client, clock = virtual_cluster.client, virtual_cluster.clock
+    made = await client.create(PODS, "default", pod("it", {"containers": [{"name": "c", "image": "i"}]}))
+    node = made["spec"]["nodeName"]
+    taint = {"spec": {"taints": [{"key": "mine", "effect": "NoExecute"}]}}
+    await client.patch(NODES, "", node, taint)
+    await clock.advance(600)
+    before = await client.get(PODS, "default", "it")
+    assert (before["spec"]["nodeName"], before["status"]["phase"]) == (node, "Running")
+
+    await client.patch(NODES, "", node, {"metadata": {"annotations": {steering.FAULT: "stopped"}}})
+    await clock.advance(300)
+    lost = await client.get(PODS, "default", "it")
+    assert (lost["spec"]["nodeName"], lost["status"]) == (node, before["status"])
+    await clock.advance(60)
+    moved = await client.get(PODS, "default", "it")
+    assert moved["metadata"]["uid"] == made["metadata"]["uid"]
+    assert moved["spec"]["nodeName"] not in ("", node)
+    assert moved["status"]["phase"] == "Running"
