@@ -174,13 +174,13 @@ def _conditions(
 ) -> list[JsonObject]:
     conditions: list[JsonObject] = old.get("conditions") or []
     current = next((one for one in conditions if one["type"] == "DisruptionAllowed"), None)
-    same = current is not None and current["status"] == value
+    since = current.get("lastTransitionTime") if current is not None and current["status"] == value else None
     changed: JsonObject = {
         "type": "DisruptionAllowed",
         "status": value,
         "reason": reason,
         "message": message,
-        "lastTransitionTime": current["lastTransitionTime"] if current is not None and same else rfc3339(now),
+        "lastTransitionTime": since or rfc3339(now),
     }
     if generation:
         changed["observedGeneration"] = generation

@@ -94,6 +94,14 @@ def test_what_is_said_already_is_not_said_again_and_a_condition_keeps_its_time()
     assert none["conditions"][0]["lastTransitionTime"] == rfc3339(NOW + 90)
 
 
+def test_conditions_that_others_wrote_stay_and_one_without_a_time_gets_one():
+    foreign = {"type": "Mine", "status": "True", "reason": "Because", "message": ""}
+    bare = {"type": "DisruptionAllowed", "status": "True", "reason": "SufficientPods", "message": ""}
+    status, _, _ = planned(budget({**ZEROS, "conditions": [bare, foreign]}, minAvailable=2), pods(4))
+    allowed, other = status["conditions"]
+    assert (allowed["lastTransitionTime"], other) == (rfc3339(NOW), foreign)
+
+
 def test_a_status_of_another_revision_is_not_overwritten():
     (update,) = plan_budget(budget(minAvailable=2), pods(4), {}, NOW).actions
     assert (update.resource, update.namespace, update.subresource) == (BUDGETS, "default", "status")
