@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
@@ -187,8 +188,8 @@ class VirtualClock(Clock):
 
     async def advance(self, seconds: float) -> None:
         """Move time on, waking everything due by then; answers when all of it has run."""
-        if seconds < 0:
-            raise ValueError("a clock advances by 0 or more")
+        if not 0 <= seconds < math.inf:
+            raise ValueError(f"a clock advances by 0 or more seconds, not by {seconds}")
         async with self._turn:
             until = self._now + seconds
             await self.gauge.at_rest()

@@ -77,12 +77,15 @@ def decode_continue(token: str) -> tuple[int, str]:
     """(revision, key after which to go on); revision -1: as of now."""
     try:
         data = orjson.loads(base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True))
-        revision, start = data["rv"], data["start"]
-        if data["v"] != "meta.k8s.io/v1" or type(revision) is not int or type(start) is not str or start[-1:] != "\0":
-            raise ValueError("incomplete token")
-        return revision, start[:-1]
-    except (ValueError, KeyError, TypeError, binascii.Error) as error:
-        raise _bad_token(str(error)) from error
+    except (ValueError, binascii.Error):
+        raise _bad_token("it is not one that this server made") from None
+    fields = data if isinstance(data, dict) else {}
+    version, revision, start = (fields.get(name) for name in ("v", "rv", "start"))
+    if version != "meta.k8s.io/v1":
+        raise _bad_token(f"its version is not meta.k8s.io/v1 but {version!r}")
+    if type(revision) is not int or type(start) is not str or start[-1:] != "\0":
+        raise _bad_token("it says no position")
+    return revision, start[:-1]
 
 
 def _bad_token(why: str) -> errors.ApiError:

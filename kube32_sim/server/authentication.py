@@ -115,9 +115,7 @@ def impersonated(user: User, headers: CIMultiDictProxy[str]) -> User:
     name = headers.get("Impersonate-User", "")
     groups = headers.getall("Impersonate-Group", [])
     if not name:
-        if groups or "Impersonate-Uid" in headers:
-            raise errors.bad_request("Impersonate-Group and Impersonate-Uid need Impersonate-User beside them")
-        return user
+        raise errors.bad_request("impersonating a group, a uid or extra fields needs Impersonate-User beside them")
     if user.anonymous:
         message = f'User "{user.name}" cannot impersonate resource "users" in API group "" at the cluster scope'
         raise errors.forbidden("", "users", name, message)

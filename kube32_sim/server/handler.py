@@ -113,7 +113,7 @@ class Handler:
         query = paths.parse_query(raw_query)
         info = paths.parse(request.method, path, query)
         user = self._authenticator.user(request.headers.get("Authorization"))
-        if "Impersonate-User" in request.headers or "Impersonate-Group" in request.headers:
+        if any(header[:12].lower() == "impersonate-" for header in request.headers):
             user = impersonated(user, request.headers)
         authorize(user, info.verb, info.path, info.group, info.plural, info.name, info.namespace, info.subresource)
         if info.kind != "resource":

@@ -26,17 +26,25 @@ NO_LABELS: dict[str, str] = {}
 
 
 class Decoded:
-    """Bounds how many stored objects keep their decoded form: the oldest decoded one forgets it first."""
+    """Bounds how many stored objects keep their decoded form: the oldest decoded one forgets it first.
 
-    def __init__(self, limit: int = 1024) -> None:
+    limit: how many.  limit_bytes: of their encoded forms together (the newest one may be larger alone).
+    """
+
+    def __init__(self, limit: int = 1024, limit_bytes: int = 16 << 20) -> None:
         self._limit = limit
+        self._limit_bytes = limit_bytes
+        self._bytes = 0
         self._kept: deque[StoredObject] = deque()
 
     def keep(self, stored: StoredObject, obj: JsonObject) -> None:
         stored.decoded = obj
         self._kept.append(stored)
-        if len(self._kept) > self._limit:
-            self._kept.popleft().decoded = None
+        self._bytes += len(stored.raw)
+        while len(self._kept) > self._limit or (self._bytes > self._limit_bytes and len(self._kept) > 1):
+            oldest = self._kept.popleft()
+            oldest.decoded = None
+            self._bytes -= len(oldest.raw)
 
 
 class StoredObject:

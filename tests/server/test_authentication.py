@@ -210,3 +210,8 @@ async def test_who_acts_as_nobody_may_do_nothing(guarded: Cluster) -> None:
 async def test_groups_without_a_user_and_strangers_are_refused(guarded: Cluster) -> None:
     assert await whoami(guarded, Authorization="Bearer root", **{"Impersonate-Group": "devs"}) == {"code": 400}
     assert await whoami(guarded, **{"Impersonate-User": "admin"}) == {"code": 403}
+
+
+@pytest.mark.parametrize("header", ["Impersonate-Uid", "Impersonate-Extra-team"])
+async def test_parts_of_a_user_without_a_user_are_refused(guarded: Cluster, header: str) -> None:
+    assert await whoami(guarded, Authorization="Bearer root", **{header: "x"}) == {"code": 400}

@@ -209,3 +209,15 @@ async def test_a_listener_that_fails_does_not_fail_the_write(caplog) -> None:
     await store.create(MAPS, "x/b", {"metadata": {"name": "b", "namespace": "x", "uid": "v"}})
     assert heard == ["a"]
     assert "boom" in caplog.text
+
+
+async def test_large_objects_do_not_stay_decoded() -> None:
+    store = MemoryStore(builtin_table(), VirtualClock(), history_bytes=1 << 20)
+    key = await store.create(MAPS, "x/a", {"metadata": {"name": "a", "namespace": "x", "uid": "u"}})
+    states = [key.stored]
+    for number in range(40):
+        obj = {"metadata": {"name": "a", "namespace": "x", "uid": "u"}, "data": {"k": str(number) * (1 << 20)}}
+        states.append((await store.update(MAPS, "x/a", lambda stored, obj=obj: obj)).stored)
+    decoded = [state for state in states if state.decoded is not None]
+    assert decoded[-1] is states[-1]
+    assert sum(len(state.raw) for state in decoded) <= 16 << 20

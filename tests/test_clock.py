@@ -1,0 +1,120 @@
+"""The clocks: what is due is woken in order, each wake-up run to rest before the next."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+import pytest
+
+from kube32_sim.clock import EPOCH, RealClock, VirtualClock, parse_time, rfc3339, rfc3339_micro
+
+
+async def test_sleepers_wake_in_order_of_due_time_and_then_of_registration() -> None:
+    clock, woken = VirtualClock(), []
+
+    async def sleeper(name: str, seconds: float) -> None:
+        await clock.sleep(seconds)
+        woken.append((name, clock.now() - EPOCH))
+
+    for name, seconds in (("late", 3.0), ("first", 1.0), ("second", 1.0), ("now", 0.0)):
+        clock.spawn(sleeper(name, seconds), name)
+    await clock.advance(2.0)
+    assert woken == [("now", 0.0), ("first", 1.0), ("second", 1.0)]
+    assert clock.now() == EPOCH + 2.0
+    await clock.advance(1.0)
+    assert woken[-1] == ("late", 3.0)
+
+
+async def test_a_wake_up_and_all_that_it_brings_about_comes_to_rest_before_the_next() -> None:
+    clock, story = VirtualClock(), []
+    signal = clock.signal()
+
+    async def teller() -> None:
+        for _ in range(2):
+            await clock.sleep(1.0)
+            story.append("tells")
+            signal.set()
+
+    async def listener() -> None:
+        while True:
+            await signal.wait()
+            await asyncio.sleep(0)  # still busy, though the loop turns
+            story.append("hears")
+
+    async def other() -> None:
+        await clock.sleep(1.0)
+        story.append("other")
+
+    clock.spawn(teller(), "teller")
+    task = clock.spawn(listener(), "listener")
+    clock.spawn(other(), "other")
+    await clock.advance(2.0)
+    assert story == ["tells", "hears", "other", "tells", "hears"]
+    task.cancel()
+
+
+async def test_a_thousand_deadlines_of_one_instant_all_fire_in_order() -> None:
+    clock, fired = VirtualClock(), []
+    for number in range(1000):
+        clock.call_at(EPOCH + 5.0, lambda number=number: fired.append(number))  # type: ignore[misc]
+    await clock.advance(5.0)
+    assert fired == list(range(1000))
+
+
+async def test_what_is_cancelled_does_not_fire_and_leaves_nothing_busy() -> None:
+    clock, fired = VirtualClock(), []
+    cancel = clock.call_at(EPOCH + 1.0, lambda: fired.append("cancelled"))
+    cancel()
+
+    async def sleeper() -> None:
+        await clock.sleep(1.0)
+        fired.append("slept")
+
+    task = clock.spawn(sleeper(), "sleeper")
+    await clock.settle()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await clock.advance(10.0)
+    assert fired == []
+    assert clock.now() == EPOCH + 10.0
+
+
+async def test_the_past_is_due_at_once() -> None:
+    clock, fired = VirtualClock(), []
+    clock.call_at(EPOCH - 100.0, lambda: fired.append(clock.now()))
+    await clock.settle()
+    assert fired == [EPOCH]
+
+
+@pytest.mark.parametrize("seconds", [-1.0, math.nan, math.inf, -math.inf])
+async def test_only_durations_move_the_clock(seconds: float) -> None:
+    clock = VirtualClock()
+    with pytest.raises(ValueError, match="a clock advances by 0 or more seconds"):
+        await clock.advance(seconds)
+    assert clock.now() == EPOCH
+
+
+async def test_the_real_clock_goes_on_by_itself() -> None:
+    clock = RealClock()
+    called = asyncio.Event()
+    before = clock.now()
+    clock.call_at(before + 0.01, called.set)
+    cancel = clock.call_at(before + 0.005, lambda: pytest.fail("was cancelled"))
+    cancel()
+    await asyncio.wait_for(called.wait(), 5.0)
+    assert clock.now() > before
+
+    async def sleeper() -> None:
+        await clock.sleep(0.001)
+
+    await asyncio.wait_for(clock.spawn(sleeper(), "sleeper"), 5.0)
+    await asyncio.wait_for(clock.gauge.at_rest(), 5.0)
+
+
+def test_times_are_written_as_kubernetes_writes_them() -> None:
+    assert rfc3339(EPOCH + 1.999) == "2026-01-01T00:00:01Z"
+    assert rfc3339_micro(EPOCH + 0.25) == "2026-01-01T00:00:00.250000Z"
+    assert parse_time("2026-01-01T02:00:00+02:00") == EPOCH
+    with pytest.raises(ValueError, match="nonsense"):
+        parse_time("nonsense")
