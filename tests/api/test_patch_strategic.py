@@ -233,3 +233,61 @@ def _code(patch: Any) -> int:
     except ApiError as error:
         return error.code
     return 200
+
+
+class Counted(str):
+    """A text that counts how often one is compared with another."""
+
+    compared = 0
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def counted(number: int) -> list[Counted]:
+    return [Counted(f"example.com/{index}") for index in range(number)]
+
+
+def containers(number: int, **more: str) -> list[dict[str, Any]]:
+    return [{"name": name, **more} for name in counted(number)]
+
+
+LARGE = 400
+
+
+@pytest.mark.parametrize(
+    ("obj", "patch", "left"),
+    [
+        ({"containers": containers(LARGE)}, {"containers": containers(LARGE, image="i")[::-1]}, LARGE),
+        ({"containers": containers(LARGE)}, {"containers": containers(LARGE, **{"$patch": "delete"})}, 0),
+        (
+            {"containers": containers(LARGE)},
+            {"containers": containers(LARGE, image="i"), "$setElementOrder/containers": containers(LARGE)},
+            LARGE,
+        ),
+        ({"x": counted(LARGE)}, {"$deleteFromPrimitiveList/x": counted(LARGE)[LARGE // 2 :]}, LARGE // 2),
+        ({"x": counted(LARGE)}, {"$setElementOrder/x": counted(LARGE)[::-1]}, LARGE),
+    ],
+    ids=["merge", "delete", "ordered merge", "delete scalars", "order scalars"],
+)
+def test_long_lists_are_merged_by_looking_up(obj: dict[str, Any], patch: dict[str, Any], left: int) -> None:
+    Counted.compared = 0
+    made = apply_strategic(obj, patch, "io.k8s.api.core.v1.PodSpec")
+    assert [len(items) for items in made.values()] == [left]
+    assert Counted.compared <= 4 * LARGE
+
+
+def test_true_is_not_one_when_scalars_are_deleted() -> None:
+    assert patched({"x": None, "$deleteFromPrimitiveList/y": [True]}, {"x": 1, "y": [1, 2]}) == {"y": [1, 2]}
+
+
+def test_an_item_without_a_key_is_refused_only_where_it_is_looked_at() -> None:
+    obj = {"containers": [{"name": "a"}, {"image": "i"}]}
+    made = patched({"containers": [{"name": "a", "image": "j"}]}, obj, "io.k8s.api.core.v1.PodSpec")
+    assert made["containers"] == [{"name": "a", "image": "j"}, {"image": "i"}]
+    with pytest.raises(ApiError):
+        patched({"containers": [{"name": "b"}]}, obj, "io.k8s.api.core.v1.PodSpec")

@@ -6,7 +6,8 @@ order they had decides, and an item that is new comes first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
+from operator import itemgetter
 from typing import Any
 
 
@@ -16,41 +17,40 @@ def in_order(merged: Sequence[Any], wanted: Sequence[Any], before: Sequence[Any]
     wanted: the order that the patch gives.  before: the list as it was.  merge_key: of objects; "" for scalars.
     """
     wanted_at, before_at = _places(wanted, merge_key), _places(before, merge_key)
-    identity = _identity(merge_key)
-    named = [item for item in merged if identity(item) in wanted_at]
-    others = [item for item in merged if identity(item) not in wanted_at]
-    named.sort(key=lambda item: wanted_at[identity(item)])
-    others.sort(key=lambda item: before_at.get(identity(item), len(before)))
-    return _interleaved(others, named, lambda item: before_at.get(identity(item)))
+    # Each item is looked at once: an identity may be as long as the item.
+    keyed = [(identity_of(item, merge_key), item) for item in merged]
+    named = [(wanted_at[mine], before_at.get(mine), item) for mine, item in keyed if mine in wanted_at]
+    others = [(before_at.get(mine, len(before)), item) for mine, item in keyed if mine not in wanted_at]
+    named.sort(key=itemgetter(0))
+    others.sort(key=itemgetter(0))
+    return _interleaved(others, [(place, item) for _, place, item in named])
 
 
-def _identity(merge_key: str) -> Callable[[Any], Hashable]:
-    def identity(item: Any) -> Hashable:
-        value = item.get(merge_key) if merge_key and item.__class__ is dict else item
-        # Booleans equal numbers in Python, and lists and objects cannot be looked up: these go by their text.
-        return value if value.__class__ is str else (value.__class__, repr(value))
+def identity_of(item: Any, merge_key: str) -> Hashable:
+    """What makes a list item the same as another: its merge key's value, or itself where there is no key."""
+    return identity(item.get(merge_key) if merge_key and item.__class__ is dict else item)
 
-    return identity
+
+def identity(value: Any) -> Hashable:
+    """A value to look up by: booleans equal numbers in Python, and lists and objects cannot be looked up at all."""
+    return value if value.__class__ is str else (value.__class__, repr(value))
 
 
 def _places(items: Sequence[Any], merge_key: str) -> dict[Hashable, int]:
-    identity = _identity(merge_key)
     places: dict[Hashable, int] = {}
     for at, item in enumerate(items):
-        places.setdefault(identity(item), at)
+        places.setdefault(identity_of(item, merge_key), at)
     return places
 
 
-def _interleaved(others: list[Any], named: list[Any], place: Callable[[Any], int | None]) -> list[Any]:
+def _interleaved(others: list[tuple[int, Any]], named: list[tuple[int | None, Any]]) -> list[Any]:
+    """Both in one list; each item comes with its place in the list as it was (new: None, or after all others)."""
     made: list[Any] = []
     at = 0
-    for item in named:
-        mine = place(item)
-        while at < len(others) and mine is not None:
-            theirs = place(others[at])
-            if theirs is None or theirs >= mine:
-                break
-            made.append(others[at])
+    for mine, item in named:
+        while at < len(others) and mine is not None and others[at][0] < mine:
+            made.append(others[at][1])
             at += 1
         made.append(item)
-    return [*made, *others[at:]]
+    made.extend(item for _, item in others[at:])
+    return made

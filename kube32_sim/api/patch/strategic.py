@@ -7,7 +7,7 @@ Neither object nor patch is changed; what the patch does not touch is shared wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,7 +17,7 @@ from kube32_sim.api.decode.diagnose import describe
 from kube32_sim.api.errors import ApiError, bad_request
 from kube32_sim.api.patch.gomap import go_text
 from kube32_sim.api.patch.json import not_applicable
-from kube32_sim.api.patch.order import in_order
+from kube32_sim.api.patch.order import identity, in_order
 
 JsonObject = dict[str, Any]
 
@@ -140,7 +140,8 @@ def _delete_from(made: JsonObject, name: str, value: Any) -> None:
         return
     if not isinstance(current, list) or any(isinstance(item, dict | list) for item in [*current, *value]):
         raise bad_request(BAD_DELETE_LIST)
-    made[listed] = in_order([item for item in current if item not in value], value, current, "")
+    gone = {identity(item) for item in value}
+    made[listed] = in_order([item for item in current if identity(item) not in gone], value, current, "")
 
 
 def _merge_field(made: JsonObject, name: str, value: Any, meta: Meta) -> None:
@@ -210,6 +211,7 @@ def key_value(item: Any, merge_key: str) -> Any:
 def _special_items(current: list[Any], patch: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
     """What is left of both lists when the items with a `$patch` directive are carried out."""
     plain: list[Any] = []
+    gone: set[Hashable] = set()
     replace = False
     for item in patch:
         directive = item.get(DIRECTIVE, plain)
@@ -217,26 +219,54 @@ def _special_items(current: list[Any], patch: list[Any], merge_key: str) -> tupl
             plain.append(item)
         elif directive == "delete":
             value = key_value(item, merge_key)
-            current = [other for other in current if key_value(other, merge_key) != value]
+            if not gone:
+                _check_keys(current, merge_key)
+            gone.add(identity(value))
         elif directive == "replace":
             replace = True
         elif directive == "merge":
             raise bad_request("merging lists cannot yet be specified in the patch")
         else:
             raise _bad_directive(directive, item)
-    return (plain, []) if replace else (current, plain)
+    if replace:
+        return plain, []
+    return [item for item in current if identity(item[merge_key]) not in gone] if gone else current, plain
+
+
+def _check_keys(items: list[Any], merge_key: str) -> None:
+    for item in items:
+        key_value(item, merge_key)
 
 
 def _merge_items(current: list[Any], patch: list[Any], meta: Meta) -> list[Any]:
+    """Each item of the patch goes into the first that has its key; one without a key must not come before that."""
     made = current[:]
+    places, keyless = _places(made, meta.merge_key)
     for item in patch:
-        value = key_value(item, meta.merge_key)
-        at = next((at for at, other in enumerate(made) if key_value(other, meta.merge_key) == value), None)
-        if at is None:
+        mine = identity(key_value(item, meta.merge_key))
+        at = places.get(mine, len(made))
+        if keyless is not None and keyless <= at:
+            raise not_applicable()
+        if at == len(made):
+            places[mine] = at
             made.append(item)
-        else:
-            made[at] = _merge_map(made[at], item, meta.key)
+            continue
+        made[at] = _merge_map(made[at], item, meta.key)
+        if meta.merge_key not in made[at]:  # the patch sets it to null
+            keyless = at
     return made
+
+
+def _places(items: list[Any], merge_key: str) -> tuple[dict[Hashable, int], int | None]:
+    """Where each key comes first, and the first item that has none."""
+    places: dict[Hashable, int] = {}
+    keyless: int | None = None
+    for at, item in enumerate(items):
+        if merge_key in item:
+            places.setdefault(identity(item[merge_key]), at)
+        elif keyless is None:
+            keyless = at
+    return places, keyless
 
 
 def _merge_ordered(made: JsonObject, patch: JsonObject, metas: Mapping[str, Meta]) -> None:
