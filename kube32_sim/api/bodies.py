@@ -198,4 +198,4 @@ def _decoded(body: _Body, row: ResourceType) -> tuple[JsonObject, list[str]]:
 def _faults(body: _Body, unknown: list[str]) -> list[str]:
     if body.may_repeat:
         return strictness.faults(body.data, unknown)
-    return [*body.repeated, *map(strictness.unknown_field, unknown)]
+    return [*body.repeated, *map(strictness.unknown_field, unknown)][: strictness.MOST_FAULTS]

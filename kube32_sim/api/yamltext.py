@@ -7,9 +7,12 @@ what aliases expand to, and which does not say where a key occurs twice.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
+
+from kube32_sim.api.strictness import MOST_FAULTS
 
 JsonObject = dict[str, Any]
 
@@ -21,6 +24,14 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _STRING_TAG = "tag:yaml.org,2002:str"
 _BINARY_TAG = "tag:yaml.org,2002:binary"
 
+#: Nodes of a text, those that aliases stand for counted: reading them must not hold up others for long.
+MOST_NODES = 200_000
+#: libyaml looks at every level for each token.
+MOST_LEVELS = 250
+#: libyaml compares each `%TAG` directive with all before it, and lets nobody else run meanwhile.
+_MOST_TAGS = 20
+_TAG_DIRECTIVE = re.compile(rb"(?:^|[\r\n]|\xc2\x85|\xe2\x80[\xa8\xa9])%TAG")
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 #: Nodes that aliases may add up to, beyond ten for each node of the text.
 _MOST_ALIASED = 100_000
 
@@ -46,29 +57,55 @@ class _Reader:
     stack: list[_Open] = field(default_factory=list)
     anchors: dict[str, tuple[Any, int]] = field(default_factory=dict)
     repeated: list[str] = field(default_factory=list)
+    plain: dict[str, Any] = field(default_factory=dict)
     root: Any = None
     nodes: int = 0
     aliased: int = 0
 
 
 def loads(data: bytes) -> tuple[Any, list[str]]:
-    """The first document as a JSON value (None where there is none), and a text per key that occurs twice."""
+    """The first document as a JSON value (None where there is none), and a text per key that occurs twice.
+
+    Of such texts there are at most as many as an answer names.
+    """
     import yaml
 
-    reader = _Reader()
+    reader, takers = _Reader(), _takers()
     try:
         for event in _events(data):
-            if isinstance(event, yaml.DocumentEndEvent):
+            take = takers.get(event.__class__)
+            if take is not None:
+                take(reader, event)
+            elif event.__class__ is yaml.DocumentEndEvent:
                 break
-            _take(reader, event)
     except yaml.YAMLError as error:
         raise YamlError(f"yaml: {_one_line(error)}") from None
     return reader.root, reader.repeated
 
 
+@cache
+def _takers() -> dict[type, Callable[[_Reader, Any], None]]:
+    import yaml
+
+    return {
+        yaml.ScalarEvent: _take_scalar,
+        yaml.AliasEvent: _take_alias,
+        yaml.MappingStartEvent: _open_mapping,
+        yaml.SequenceStartEvent: _open_sequence,
+        yaml.MappingEndEvent: _close,
+        yaml.SequenceEndEvent: _close,
+    }
+
+
 def _events(data: bytes) -> Iterator[Any]:
     import yaml
 
+    if data.startswith(_UTF16_MARKS):
+        data = data.decode("utf-16", "replace").encode("utf-8", "replace")
+    if data.count(b"%TAG") > _MOST_TAGS and any(
+        count == _MOST_TAGS for count, _ in enumerate(_TAG_DIRECTIVE.finditer(data))
+    ):
+        raise YamlError(f"yaml: document contains more than {_MOST_TAGS} %TAG directives")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return yaml.parse(data, Loader=loader)
 
@@ -79,54 +116,76 @@ def _one_line(error: Exception) -> str:
     return f"line {mark.line + 1}: {problem}" if mark is not None else problem
 
 
-def _take(reader: _Reader, event: Any) -> None:
-    import yaml
-
+def _count(reader: _Reader) -> None:
     reader.nodes += 1
-    if isinstance(event, yaml.ScalarEvent):
+    if reader.nodes + reader.aliased > MOST_NODES:
+        raise YamlError(f"yaml: document contains more than {MOST_NODES} nodes; send it as JSON")
+
+
+def _take_scalar(reader: _Reader, event: Any) -> None:
+    _count(reader)
+    if event.tag is None and event.implicit[0]:
+        text = event.value
+        value = reader.plain.get(text, reader)
+        if value is reader:
+            value = reader.plain[text] = _plain(text)
+    else:
         value = _scalar(event)
-        if event.anchor:
-            reader.anchors[event.anchor] = (value, 1)
-        _add(reader, value, event)
-    elif isinstance(event, yaml.AliasEvent):
-        _add(reader, _alias(reader, event.anchor), event)
-    elif isinstance(event, yaml.MappingStartEvent):
-        reader.stack.append(_Open({}, event.anchor, reader.nodes + reader.aliased, expects_key=True))
-    elif isinstance(event, yaml.SequenceStartEvent):
-        reader.stack.append(_Open([], event.anchor, reader.nodes + reader.aliased))
-    elif isinstance(event, yaml.CollectionEndEvent):
-        _close(reader, event)
+    if event.anchor:
+        reader.anchors[event.anchor] = (value, 1)
+    _add(reader, value, event)
 
 
-def _alias(reader: _Reader, name: str | None) -> Any:
+def _take_alias(reader: _Reader, event: Any) -> None:
+    name = event.anchor
     if name is None or name not in reader.anchors:
         raise YamlError(f"yaml: unknown anchor '{name}' referenced")
     value, size = reader.anchors[name]
-    reader.aliased += size
+    reader.aliased += size - 1
     if reader.aliased > _MOST_ALIASED + 10 * reader.nodes:
         raise YamlError("yaml: document contains excessive aliasing")
-    return value
+    _count(reader)
+    _add(reader, value, event)
+
+
+def _open_mapping(reader: _Reader, event: Any) -> None:
+    _open(reader, {}, event)
+
+
+def _open_sequence(reader: _Reader, event: Any) -> None:
+    _open(reader, [], event)
+
+
+def _open(reader: _Reader, value: Any, event: Any) -> None:
+    _count(reader)
+    if len(reader.stack) >= MOST_LEVELS:
+        raise YamlError(f"yaml: document is nested more than {MOST_LEVELS} levels deep; send it as JSON")
+    started = reader.nodes + reader.aliased
+    reader.stack.append(_Open(value, event.anchor, started, expects_key=value.__class__ is dict))
 
 
 def _close(reader: _Reader, event: Any) -> None:
     done = reader.stack.pop()
     for source in reversed(done.merges):
-        for name, item in _merged(source).items():
-            done.value.setdefault(name, item)
+        for found in _merged(source):
+            for name, item in found.items():
+                done.value.setdefault(name, item)
     if done.anchor:
         reader.anchors[done.anchor] = (done.value, reader.nodes + reader.aliased - done.started + 1)
     _add(reader, done.value, event)
 
 
-def _merged(source: Any) -> JsonObject:
-    if isinstance(source, list):
-        found: JsonObject = {}
-        for item in source:
-            found = {**_merged(item), **found}
-        return found
-    if not isinstance(source, dict):
-        raise YamlError("yaml: map merge requires map or sequence of maps as the value")
-    return source
+def _merged(source: Any) -> Iterator[JsonObject]:
+    """The maps that a `<<` names, the most important first."""
+    left = [source]
+    while left:
+        item = left.pop()
+        if isinstance(item, list):
+            left.extend(reversed(item))
+        elif isinstance(item, dict):
+            yield item
+        else:
+            raise YamlError("yaml: map merge requires map or sequence of maps as the value")
 
 
 def _add(reader: _Reader, value: Any, event: Any) -> None:
@@ -134,7 +193,7 @@ def _add(reader: _Reader, value: Any, event: Any) -> None:
         reader.root = value
         return
     into = reader.stack[-1]
-    if isinstance(into.value, list):
+    if into.value.__class__ is list:
         into.value.append(value)
     elif into.expects_key:
         into.key, into.expects_key = _key(value, event), False
@@ -148,7 +207,7 @@ def _set(reader: _Reader, into: _Open, value: Any, event: Any) -> None:
     if name == "<<":
         into.merges.append(value)
         return
-    if name in into.value:
+    if name in into.value and len(reader.repeated) < MOST_FAULTS:
         reader.repeated.append(f'line {event.start_mark.line + 1}: key "{name}" already set in map')
     into.value[name] = value
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from kube32_sim.api.yamltext import YamlError, loads
+from kube32_sim.api import yamltext
+from kube32_sim.api.strictness import MOST_FAULTS
+from kube32_sim.api.yamltext import MOST_LEVELS, MOST_NODES, YamlError, loads
 
 
 @pytest.mark.parametrize(
@@ -72,3 +75,56 @@ def test_aliases_that_expand_without_end_are_refused() -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
     with pytest.raises(YamlError, match="excessive aliasing"):
         loads("\n".join(lines).encode())
+
+
+@pytest.mark.parametrize("text", ["[{}]", "x: &x [1, 1, 1]\ny: [{}]"], ids=["nodes", "nodes behind aliases"])
+def test_the_reader_stops_at_so_many_nodes(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    item, size = ("*x", 4) if "&x" in text else ("1", 1)
+    seen = 0
+
+    def counted(data: bytes) -> Iterator[Any]:
+        nonlocal seen
+        for event in events(data):
+            seen += 1
+            yield event
+
+    events = yamltext._events
+    monkeypatch.setattr(yamltext, "_events", counted)
+    monkeypatch.setattr(yamltext, "_MOST_ALIASED", 10 * MOST_NODES)
+    body = text.replace("{}", f"{item}," * (3 * MOST_NODES // size)).encode()
+    with pytest.raises(YamlError, match="more than 200000 nodes"):
+        loads(body)
+    assert seen <= MOST_NODES // size + 40
+    fitting, _ = loads(text.replace("{}", f"{item}," * ((MOST_NODES - 10) // size)).encode())
+    assert fitting
+
+
+def test_only_so_many_repeated_keys_are_remembered() -> None:
+    value, repeated = loads(b"a: 1\n" * 1000)
+    assert value == {"a": 1}
+    assert len(repeated) == MOST_FAULTS
+
+
+def test_maps_of_a_merge_are_not_copied_into_one_another() -> None:
+    first, second = {"a": 1}, {"a": 2, "b": 3}
+    assert [
+        found is map_ for found, map_ in zip(yamltext._merged([[first], second]), [first, second], strict=True)
+    ] == [
+        True,
+        True,
+    ]
+
+
+def test_a_text_is_not_nested_too_deep() -> None:
+    assert loads(b"[" * MOST_LEVELS + b"]" * MOST_LEVELS)[0]
+    with pytest.raises(YamlError, match="nested more than 250 levels"):
+        loads(b"[" * (MOST_LEVELS + 1) + b"]" * (MOST_LEVELS + 1))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("line", ["\n", "\r", "\u2028"])
+def test_tag_directives_are_few(encoding: str, line: str) -> None:
+    assert loads(f"%TAG !a! b{line}---{line}x: 1".encode(encoding))[0] == {"x": 1}
+    text = "".join(f"%TAG !a{n}! b{line}" for n in range(30))
+    with pytest.raises(YamlError, match="%TAG directives"):
+        loads(f"{text}---{line}x: 1".encode(encoding))
