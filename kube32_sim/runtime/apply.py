@@ -8,10 +8,14 @@ from typing import Any, Protocol
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import Client, Resource
+from kube32_sim.clock import turn
 from kube32_sim.runtime.actions import Action, Create, Delete, Emit, Patch, Update
 
 Key = tuple[Resource, str, str]
 """(type, namespace, subresource) of what is created."""
+
+STRIDE = 8
+"""Actions of one plan done before others get their turn: a client in this process answers without ever waiting."""
 
 
 class Recorder(Protocol):
@@ -27,7 +31,9 @@ async def apply(actions: Iterable[Action], client: Client, recorder: Recorder) -
     """
     surprised = False
     refusals: dict[Key, ApiError] = {}
-    for action in actions:
+    for number, action in enumerate(actions, 1):
+        if number % STRIDE == 0:
+            await turn()
         if isinstance(action, Emit):
             recorder.record(action)
         elif isinstance(action, Create):

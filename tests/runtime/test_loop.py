@@ -1,5 +1,6 @@
 """The runner: when passes happen, which keys they look at, and what failures do to them."""
 
+import asyncio
 import logging
 from contextlib import asynccontextmanager
 
@@ -426,3 +427,21 @@ async def test_refusals_are_warnings_conflicts_are_not(caplog):
         on.client.fails["update"] = errors.bad_request("never")
         await on.clock.advance(1.0)
         assert [r.levelname for r in caplog.records if "looking" in r.message] == ["DEBUG", "WARNING"]
+
+
+async def test_a_long_plan_lets_others_run_and_can_be_stopped_in_between():
+    client = Noted()
+    actions = [Delete(MAPS, "d", str(number), "u") for number in range(100)]
+    work = asyncio.ensure_future(apply(actions, client, client))
+    turns = 0
+    while not work.done():
+        await turn()
+        turns += 1
+    assert turns >= 10
+    client.calls.clear()
+    work = asyncio.ensure_future(apply(actions, client, client))
+    await turn()
+    work.cancel()
+    await asyncio.gather(work, return_exceptions=True)
+    assert work.cancelled()
+    assert 0 < len(client.calls) < 20
