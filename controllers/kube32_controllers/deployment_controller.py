@@ -20,6 +20,7 @@ from kube32_controllers.deployment_status import (
     times_out_at,
 )
 from kube32_controllers.pod_control import (
+    BURST,
     available,
     available_at,
     controlled,
@@ -32,6 +33,7 @@ from kube32_controllers.pod_control import (
     owner_key,
     plan_leftover,
     pod_from_template,
+    room,
     template_hash,
     terminating_namespace,
 )
@@ -82,11 +84,13 @@ def plan_deployment(deployment: JsonObject, pods: Iterable[JsonObject], now: flo
     observed = Observed(deployment, seen.active, seen.fresh, len(seen.terminating), started)
     status = new_status(observed, now)
     actions: list[Action] = []
+    later: float | None = None
     if "deletionTimestamp" not in deployment["metadata"]:
-        actions += _pod_actions(deployment, seen, current, now)
+        actions, later = _pod_actions(deployment, seen, current, now)
     grows = any(isinstance(action, Create) for action in actions)
     actions += _report(deployment, status, started, replica_failure(observed, status, now) if grows else None)
-    return Plan(tuple(actions), _again_at(spec, status, seen, now))
+    moments = [at for at in (later, _again_at(spec, status, seen, now)) if at is not None]
+    return Plan(tuple(actions), min(moments, default=None))
 
 
 def _report(deployment: JsonObject, status: JsonObject, started: str, failing: JsonObject | None) -> list[Patch]:
@@ -135,23 +139,37 @@ def _hash_of(pod: JsonObject) -> str:
 # which pods come and go
 
 
-def _pod_actions(deployment: JsonObject, seen: Pods, current: str, now: float) -> list[Action]:
+def _pod_actions(deployment: JsonObject, seen: Pods, current: str, now: float) -> tuple[list[Action], float | None]:
+    """As much as one plan may do; and when to go on, where pods still missing are to wait."""
     spec = deployment["spec"]
     doomed = _doomed(spec, seen, now)
     gone = {id(pod) for pod in doomed}
     stale = [pod for pod in seen.stale if id(pod) not in gone]
     fresh = [pod for pod in seen.fresh if id(pod) not in gone]
-    born = _births(deployment, seen, stale, fresh, current, now)
+    template = _template(deployment, seen, current)
+    missing = 0 if template is None else _missing(spec, seen, len(stale) + len(fresh), current, now)
+    most, later = room(seen.active, now) if missing else (0, None)
+    births = min(missing, most)
     scaled = deployment["metadata"].get("generation", 0) != deployment.get("status", {}).get("observedGeneration", 0)
     about = reference("apps/v1", "Deployment", deployment)
     events: list[Emit] = []
     if scaled or seen.stale:
         # while pods are refused, that they were to come has been told already
-        coming = 0 if condition(deployment.get("status", {}), REPLICA_FAILURE) else len(born)
+        coming = 0 if condition(deployment.get("status", {}), REPLICA_FAILURE) else missing
+        if seen.stale:  # a rollout is told step by step
+            coming = min(coming, births)
         events += _events(deployment, about, seen, len(stale), len(fresh) + coming)
-    creates = [create_pod(pod, about, COMPONENT, tell=not events) for pod in born]
-    deletes: list[Delete] = [delete_pod(pod) for pod in doomed + _forgotten(seen)]
-    return [*deletes, *creates, *events]
+    tell = not events and not _still_growing(deployment, seen, missing)
+    born = _made(template, deployment, current, births) if template is not None else ()
+    creates = [create_pod(pod, about, COMPONENT, tell=tell) for pod in born]
+    deletes: list[Delete] = [delete_pod(pod) for pod in (doomed + _forgotten(seen))[:BURST]]
+    return [*deletes, *creates, *events], later
+
+
+def _still_growing(deployment: JsonObject, seen: Pods, missing: int) -> bool:
+    """Whether the missing pods are the rest of a scaling that took more than one plan, and has been told as a whole."""
+    before: int = deployment.get("status", {}).get("replicas", 0)
+    return missing > BURST or len(seen.active) >= max(BURST, before + 1)
 
 
 def _doomed(spec: JsonObject, seen: Pods, now: float) -> list[JsonObject]:
@@ -182,25 +200,19 @@ def _replaceable(spec: JsonObject, seen: Pods, now: float) -> list[JsonObject]:
     return [pod] if left >= spec.get("replicas", 1) - max_unavailable(spec) else []
 
 
-def _births(
-    deployment: JsonObject,
-    seen: Pods,
-    stale: Sequence[JsonObject],
-    fresh: Sequence[JsonObject],
-    current: str,
-    now: float,
-) -> list[JsonObject]:
-    spec = deployment["spec"]
-    missing = spec.get("replicas", 1) - len(stale) - len(fresh)
+def _missing(spec: JsonObject, seen: Pods, staying: int, current: str, now: float) -> int:
+    """How many pods are to be made beside those that stay."""
+    missing: int = spec.get("replicas", 1) - staying
     if now < backoff_until(seen.ended, now):
         missing -= len(_latest(seen.ended))
-    template = _template(deployment, seen, current)
-    if missing <= 0 or template is None or _old_ones_remain(spec, seen, current):
-        return []
+    return 0 if _old_ones_remain(spec, seen, current) else max(0, missing)
+
+
+def _made(template: JsonObject, deployment: JsonObject, current: str, number: int) -> list[JsonObject]:
     about = reference("apps/v1", "Deployment", deployment)
     mark = template["metadata"]["labels"].get(HASH_LABEL, current)
     prefix = f"{deployment['metadata']['name']}-{mark}-"
-    return [pod_from_template(template, about, prefix, {HASH_LABEL: mark}) for _ in range(missing)]
+    return [pod_from_template(template, about, prefix, {HASH_LABEL: mark}) for _ in range(number)]
 
 
 def _old_ones_remain(spec: JsonObject, seen: Pods, current: str) -> bool:

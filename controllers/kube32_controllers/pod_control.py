@@ -5,8 +5,9 @@ Pure functions over plain pod objects.  Deployment, DaemonSet and Job build on t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -18,6 +19,15 @@ from kube32_sim.ids import ALPHABET
 from kube32_sim.runtime.actions import Create, Delete, Emit, Plan, View
 
 JsonObject = dict[str, Any]
+
+BURST = 500
+"""Pods that one plan creates, and deletes, at most (kube-controller-manager's burst replicas).
+
+What a plan leaves over is the next one's: each pod that came or went has its owner looked at again.  So a plan that is
+refused is not, and waits as after any refusal.
+"""
+MANY_WAITING, WAITING_A_SECOND = 10 * BURST, 100
+"""From so many pods of an owner on that wait for a node, more come only after a second for every hundred of them."""
 
 
 # names and hashes
@@ -98,7 +108,8 @@ def delete_pod(pod: JsonObject) -> Delete:
 
 def plan_leftover(view: View, uid: str) -> Plan:
     """The owner with this uid is gone: its pods go."""
-    return Plan(tuple(delete_pod(pod) for pod in controlled(view.owned(PODS, uid), uid) if not terminating(pod)))
+    left = (pod for pod in controlled(view.owned(PODS, uid), uid) if not terminating(pod))
+    return Plan(tuple(delete_pod(pod) for pod in islice(left, BURST)))
 
 
 def terminating_namespace(view: View, namespace: str) -> bool:
@@ -142,6 +153,22 @@ def int_or_percent(value: int | str, total: int, *, up: bool) -> int:
             return -(-number * total // 100) if up else number * total // 100
         return number
     return value
+
+
+# how many at once
+
+
+def room(active: Sequence[JsonObject], now: float) -> tuple[int, float | None]:
+    """How many pods may be created now beside the active ones; if none, from when on.
+
+    Pods for which there is no node come ever more slowly: nobody misses them, and each costs memory and time.
+    """
+    waiting = [pod for pod in active if not pod["spec"].get("nodeName")]
+    if len(waiting) < MANY_WAITING:
+        return BURST, None
+    newest: str = max(pod["metadata"]["creationTimestamp"] for pod in waiting)
+    due = parse_time(newest) + len(waiting) / WAITING_A_SECOND
+    return (BURST, None) if due <= now else (0, due)
 
 
 # actions
