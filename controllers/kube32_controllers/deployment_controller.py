@@ -33,6 +33,7 @@ from kube32_controllers.pod_control import (
     owner_key,
     plan_leftover,
     pod_from_template,
+    pods_of,
     room,
     template_hash,
     terminating_namespace,
@@ -305,6 +306,9 @@ class DeploymentController:
             return (own_key(obj, DEPLOYMENTS, view),)
         key = owner_key(obj, DEPLOYMENTS, "apps", "Deployment", view)
         return (key,) if key is not None else ()
+
+    def owned_by(self, key: str, view: View) -> tuple[Resource, str] | None:
+        return pods_of(DEPLOYMENTS, key, view)
 
     def plan(self, key: str, view: View, now: float) -> Plan:
         namespace, name, *gone = key.split("/")

@@ -101,6 +101,15 @@ def _key(view: View, resource: Resource, namespace: str, name: str, uid: str) ->
     return f"{namespace}/{name}/{uid}"
 
 
+def pods_of(resource: Resource, key: str, view: View) -> tuple[Resource, str] | None:
+    """`owned_by` of the loops whose keys `own_key` makes: the pods of the owner, by its uid."""
+    namespace, name, *gone = key.split("/")
+    if gone:
+        return PODS, gone[0]
+    owner = view.get(resource, namespace, name)
+    return None if owner is None else (PODS, owner["metadata"]["uid"])
+
+
 def delete_pod(pod: JsonObject) -> Delete:
     metadata = pod["metadata"]
     return Delete(PODS, metadata["namespace"], metadata["name"], metadata["uid"])

@@ -17,6 +17,7 @@ from kube32_controllers.pod_control import (
     own_key,
     owner_key,
     plan_leftover,
+    pods_of,
     terminating_namespace,
 )
 from kube32_sim.client import DAEMONSETS, JOBS, NODES, PODS, Resource
@@ -57,6 +58,9 @@ class DaemonSetController:
     def _all(view: View) -> list[str]:
         return [f"{one['metadata']['namespace']}/{one['metadata']['name']}" for one in view.list(DAEMONSETS)]
 
+    def owned_by(self, key: str, view: View) -> tuple[Resource, str] | None:
+        return pods_of(DAEMONSETS, key, view)
+
     def plan(self, key: str, view: View, now: float) -> Plan:
         namespace, name, *gone = key.split("/")
         if gone:
@@ -82,6 +86,9 @@ class JobController:
             return (key,)
         metadata = obj["metadata"]
         return (f"{metadata['namespace']}//{metadata['name']}",) if tracked(obj) else ()
+
+    def owned_by(self, key: str, view: View) -> tuple[Resource, str] | None:
+        return pods_of(JOBS, key, view)
 
     def plan(self, key: str, view: View, now: float) -> Plan:
         namespace, name, *rest = key.split("/")

@@ -37,6 +37,7 @@ class Source(View, Protocol):
 
     def stored(self, resource: Resource) -> Iterable[Any]: ...
     def subscribe(self, resources: Iterable[Resource], listener: Callable[[Event], None]) -> Callable[[], None]: ...
+    async def read(self, resource: Resource, uid: str) -> View: ...
 
 
 class SweepingLoop(Loop, Protocol):
@@ -47,6 +48,13 @@ class SweepingLoop(Loop, Protocol):
 
     def sweep(self, view: View, now: float) -> Iterator[str | None]:
         """Keys to look at in this pass, in order; None where others may run.  Read step by step as the pass goes."""
+
+
+class OwningLoop(Loop, Protocol):
+    """A loop whose plans read all that an object owns, which may be very much."""
+
+    def owned_by(self, key: str, view: View) -> tuple[Resource, str] | None:
+        """What `plan` is going to ask `View.owned` for: it is read beforehand, while others get their turns."""
 
 
 class Agenda:
@@ -93,6 +101,7 @@ class Runner:
         self._clock = clock
         self._interval = interval
         self._sweep: Callable[[View, float], Iterator[str | None]] | None = getattr(loop, "sweep", None)
+        self._owned_by: Callable[[str, View], tuple[Resource, str] | None] | None = getattr(loop, "owned_by", None)
         self._resources = {storage_of(resource): resource for resource in loop.watches}
         self._dirty: dict[str, None] = {}
         self._unseen: list[tuple[Resource, Any]] = []
@@ -225,7 +234,10 @@ class Runner:
         now = self._clock.now()
         plan = Plan()
         try:
-            plan = self._loop.plan(key, self._view, now)
+            view = await self._read(key)
+            now = self._clock.now()
+            plan = self._loop.plan(key, view, now)
+            del view  # it may hold very much
             surprised = await apply(plan.actions, self._client, self._recorder)
         except ApiError as error:
             level = logging.DEBUG if error.reason in ("Conflict", "NotFound") else logging.WARNING
@@ -242,6 +254,10 @@ class Runner:
             else:
                 # Never at once again: a loop that is due all the time would leave no rest in which time can move.
                 self._agenda.set(key, max(due, now + FIRST_DELAY))
+
+    async def _read(self, key: str) -> View:
+        wanted = self._owned_by(key, self._view) if self._owned_by is not None else None
+        return self._view if wanted is None else await self._view.read(*wanted)
 
     def _again(self, key: str, now: float, due: float | None = None) -> None:
         """After a failure: the longer it lasts, the later, but not after the moment the loop itself asked for."""

@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from kube32_sim.client import Resource
+from kube32_sim.clock import turn
 
 JsonObject = dict[str, Any]
 Storage = tuple[str, str]
+
+STRIDE = 128
+"""Objects decoded before others get their turn (see `StoreView.read`)."""
 
 
 class Event(Protocol):
@@ -55,6 +59,22 @@ class StoreView:
         storage = storage_of(resource)
         return [stored.object() for stored in self._store.by_owner(uid) if stored.storage == storage]
 
+    async def read(self, resource: Resource, uid: str) -> StoreView:
+        """A view that has decoded what `owned` will answer; for thousands of objects that takes long, so step by step.
+
+        It is as current as this one: what has changed since is decoded when it is asked for.
+        """
+        storage = storage_of(resource)
+        owned = [stored for stored in self._store.by_owner(uid) if stored.storage == storage]
+        if len(owned) <= STRIDE:
+            return self
+        decoded = {}
+        for number, stored in enumerate(owned, 1):
+            decoded[stored] = stored.object()
+            if number % STRIDE == 0:
+                await turn()
+        return _ReadView(self._store, decoded)
+
     def by_field(self, resource: Resource, field: str, value: str) -> Sequence[JsonObject]:
         return [stored.object() for stored in self._store.by_field(storage_of(resource), field, value)]
 
@@ -65,3 +85,19 @@ class StoreView:
     def subscribe(self, resources: Iterable[Resource], listener: Callable[[Event], None]) -> Callable[[], None]:
         """Call `listener(event)` at every change of these types, before the write returns; answers how to stop."""
         return self._store.subscribe(listener, [storage_of(resource) for resource in resources])
+
+
+class _ReadView(StoreView):
+    """See `StoreView.read`.  decoded: by revision."""
+
+    def __init__(self, store: Store, decoded: dict[Any, JsonObject]) -> None:
+        super().__init__(store)
+        self._decoded = decoded
+
+    def owned(self, resource: Resource, uid: str) -> Sequence[JsonObject]:
+        storage, decoded = storage_of(resource), self._decoded
+        return [
+            decoded[stored] if stored in decoded else stored.object()
+            for stored in self._store.by_owner(uid)
+            if stored.storage == storage
+        ]

@@ -445,3 +445,38 @@ async def test_a_long_plan_lets_others_run_and_can_be_stopped_in_between():
     await asyncio.gather(work, return_exceptions=True)
     assert work.cancelled()
     assert 0 < len(client.calls) < 20
+
+
+async def test_what_an_owner_has_plenty_of_is_read_step_by_step_yet_up_to_date():
+    async with stage() as on:
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "o"}
+        for number in range(600):
+            await on.put(f"m{number:03}")
+            await on.store.update(STORAGE, f"d/m{number:03}", lambda old: _owned(old, owner))
+        view = StoreView(on.store)
+        work = asyncio.ensure_future(view.read(MAPS, "o"))
+        await turn()
+        assert not work.done()
+        read = await work
+        await on.store.update(STORAGE, "d/m007", lambda old: {**old.copy(), "data": {"new": "1"}})
+        await on.store.delete(STORAGE, "d/m008", lambda _: None)
+        assert read.owned(MAPS, "o") == view.owned(MAPS, "o")
+        assert len(read.owned(MAPS, "o")) == 599
+
+
+def _owned(stored, owner):
+    obj = stored.copy()
+    obj["metadata"]["ownerReferences"] = [owner]
+    return obj
+
+
+async def test_a_loop_says_what_its_plan_will_read():
+    async with stage() as on:
+        await on.put("a")
+        loop = Looking()
+        asked = []
+        loop.owned_by = lambda key, view: asked.append(key) or (MAPS, "o")
+        on.run(loop, 1.0)
+        await on.clock.settle()
+        assert asked == ["d/a"]
+        assert len(loop.seen) == 1
