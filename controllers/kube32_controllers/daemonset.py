@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube32_controllers.pod_control import (
+    BURST,
     available,
     available_at,
     controlled,
@@ -79,17 +80,20 @@ def plan_daemonset(daemonset: JsonObject, pods: Iterable[JsonObject], nodes: Seq
     doomed = [pod for pod in elsewhere if not terminating(pod)]
     actions: list[Action] = []
     again: list[float] = []
+    room = BURST
     for place in places:
         doomed += place.surplus
         over, due = _ended(daemonset, place, now)
+        over = over[: max(0, BURST - len(doomed))]
         doomed += over
         actions += _failures(about, place, over)
         if due is not None:
             again.append(due)
-        if place.pod is None and not place.leaving and not place.ended:
+        if room and place.pod is None and not place.leaving and not place.ended:
+            room -= 1
             actions.append(create_pod(daemon_pod(daemonset, place, current, about), about, COMPONENT, tell=True))
     doomed += _replaced(daemonset, places, current, now)
-    actions += [action for pod in doomed for action in told_delete(pod, about, COMPONENT)]
+    actions += [action for pod in doomed[:BURST] for action in told_delete(pod, about, COMPONENT)]
     seconds = daemonset["spec"].get("minReadySeconds", 0)
     again += [at for pod in mine if (at := available_at(pod, seconds)) is not None]
     patch = merge_patch(daemonset.get("status", {}), new_status(daemonset, places, elsewhere, current, now))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
+from kube32_controllers.job_indexes import Indexes, indexes_of
 from kube32_controllers.job_pods import (
     COMPONENT,
     JobPods,
@@ -27,7 +28,7 @@ from kube32_controllers.job_pods import (
 )
 from kube32_controllers.job_policies import FAILURES, index_failures, per_index
 from kube32_controllers.job_verdict import Tally, Verdict, count, deadline, true_condition, verdict
-from kube32_controllers.pod_control import controlled, create_pod, merge_patch, told_delete
+from kube32_controllers.pod_control import BURST, controlled, create_pod, merge_patch, room, told_delete
 from kube32_sim.api.pod_state import ready
 from kube32_sim.client import JOBS
 from kube32_sim.clock import parse_time, rfc3339
@@ -53,13 +54,16 @@ def plan_job(job: JsonObject, pods: Iterable[JsonObject], now: float) -> Plan:
     decided = verdict(job, seen, tally, mine, now)
     status, events = _new_status(job, about, seen, tally, decided, now)
     actions = _count_and_report(job, about, seen, tally, status)
+    later: float | None = None
     if "deletionTimestamp" not in job["metadata"]:
         if decided is not None:
-            actions += [action for pod in seen.active for action in told_delete(pod, about, COMPONENT)]
+            actions += [action for pod in seen.active[:BURST] for action in told_delete(pod, about, COMPONENT)]
         else:
-            actions += _pod_actions(job, about, seen, tally, mine)
+            most, later = room(seen.active, now)
+            actions += _pod_actions(job, about, seen, tally, mine, most)
     due = deadline(job, status) if decided is None else None
-    return Plan((*actions, *events), due if due is not None and due > now else None)
+    moments = [at for at in (due, later) if at is not None and at > now]
+    return Plan((*actions, *events), min(moments, default=None))
 
 
 def _count_and_report(
@@ -108,9 +112,9 @@ def _after_the_end(job: JsonObject, pods: Sequence[JsonObject], now: float) -> P
 
 
 def _pod_actions(
-    job: JsonObject, about: JsonObject, seen: JobPods, tally: Tally, pods: Sequence[JsonObject]
+    job: JsonObject, about: JsonObject, seen: JobPods, tally: Tally, pods: Sequence[JsonObject], most: int
 ) -> list[Action]:
-    """Bring the number of active pods to what it should be."""
+    """Bring the number of active pods to what it should be, or nearer: most is how many may be created."""
     if job["spec"].get("suspend"):
         return list(withdrawn(seen.active, about))
     done = tally.completed | tally.failed_indexes
@@ -124,7 +128,7 @@ def _pod_actions(
     failures = index_failures(pods, job) if per_index(job) else {}
     births = [
         job_pod(job, about, index, {FAILURES: str(failures.get(index, 0))} if per_index(job) else {})
-        for index in _births(job, taken, wanted, done)
+        for index in _births(job, taken, min(most, max(0, wanted - len(taken))), done)
     ]
     creates = [create_pod(pod, about, COMPONENT, tell=True) for pod in births]
     return [*withdrawn(surplus, about), *creates]
@@ -139,14 +143,12 @@ def _wanted(job: JsonObject, running: Sequence[JsonObject], tally: Tally) -> int
     return min(parallelism, len(running)) if tally.succeeded else parallelism
 
 
-def _births(job: JsonObject, taken: Sequence[JsonObject], wanted: int, done: frozenset[int]) -> list[int]:
+def _births(job: JsonObject, taken: Sequence[JsonObject], number: int, done: Indexes) -> list[int]:
     """The completion indexes of the pods to start (-1 each, where the Job is not Indexed)."""
-    missing = max(0, wanted - len(taken))
     if not indexed(job):
-        return [-1] * missing
-    held = {index_of(pod) for pod in taken}
-    free = (index for index in range(job["spec"]["completions"]) if index not in done and index not in held)
-    return list(islice(free, missing))
+        return [-1] * number
+    unavailable = done | indexes_of(map(index_of, taken))
+    return list(islice(unavailable.missing(job["spec"]["completions"]), number))
 
 
 # status

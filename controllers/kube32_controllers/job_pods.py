@@ -7,11 +7,12 @@ ended and was deleted is counted all the same, once.  `job.py` decides about the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-from kube32_controllers.pod_control import delete_pod, newest_first, pod_from_template, told_delete
+from kube32_controllers.job_indexes import Indexes
+from kube32_controllers.pod_control import BURST, delete_pod, newest_first, pod_from_template, told_delete
 from kube32_sim.api.pod_state import active, finished, ready, terminating
 from kube32_sim.client import PODS
 from kube32_sim.runtime.actions import Action, Patch
@@ -84,8 +85,8 @@ def release(pod: JsonObject) -> Patch:
 
 
 def leftover_actions(pods: Iterable[JsonObject]) -> Iterator[Action]:
-    """The Job is gone: its pods are let go and deleted."""
-    for pod in pods:
+    """The Job is gone: its pods are let go and deleted, as many as one plan may."""
+    for pod in islice((pod for pod in pods if tracked(pod) or not terminating(pod)), BURST):
         if tracked(pod):
             yield release(pod)
         if not terminating(pod):
@@ -93,8 +94,8 @@ def leftover_actions(pods: Iterable[JsonObject]) -> Iterator[Action]:
 
 
 def withdrawn(pods: Iterable[JsonObject], about: JsonObject) -> Iterator[Action]:
-    """Delete pods that are not wanted any more, without counting them as failed."""
-    for pod in pods:
+    """Delete pods that are not wanted any more, as many as one plan may, without counting them as failed."""
+    for pod in islice(pods, BURST):
         if tracked(pod):
             yield release(pod)
         yield from told_delete(pod, about, COMPONENT)
@@ -122,35 +123,10 @@ def indexed(job: JsonObject) -> bool:
 def index_of(pod: JsonObject) -> int | None:
     """The completion index of a pod; None where it has no valid one."""
     text = pod["metadata"].get("annotations", {}).get(INDEX, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 10 else None
 
 
-def parse_indexes(text: str) -> set[int]:
-    """`0-2,5` -> {0, 1, 2, 5}; what is no number is left out."""
-    found: set[int] = set()
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        if first.isdecimal() and (last or first).isdecimal():
-            found.update(range(int(first), int(last or first) + 1))
-    return found
-
-
-def format_indexes(indexes: Iterable[int]) -> str:
-    """{0, 1, 2, 5} -> `0-2,5`; two neighbours are `0,1`."""
-    runs: list[list[int]] = []
-    for index in sorted(indexes):
-        if runs and runs[-1][1] == index - 1:
-            runs[-1][1] = index
-        else:
-            runs.append([index, index])
-    texts = []
-    for first, last in runs:
-        separator = "-" if last - first > 1 else ","
-        texts.append(str(first) if first == last else f"{first}{separator}{last}")
-    return ",".join(texts)
-
-
-def surplus_indexes(job: JsonObject, pods: Sequence[JsonObject], done: AbstractSet[int]) -> list[JsonObject]:
+def surplus_indexes(job: JsonObject, pods: Sequence[JsonObject], done: Indexes) -> list[JsonObject]:
     """Active pods of an index that is done, out of range, or taken by an older pod already."""
     seen: set[int] = set()
     surplus = []

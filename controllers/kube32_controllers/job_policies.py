@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kube32_controllers.job_pods import index_of, indexed, parse_indexes, tracked
+from kube32_controllers.job_indexes import NONE, Indexes, indexes_of, parse_indexes
+from kube32_controllers.job_pods import index_of, indexed, tracked
 from kube32_sim.api.pod_state import terminating
 
 JsonObject = dict[str, Any]
@@ -93,22 +94,21 @@ def failures_before(pod: JsonObject) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
-def failed_indexes(job: JsonObject, pods: Sequence[JsonObject]) -> frozenset[int]:
+def failed_indexes(job: JsonObject, pods: Sequence[JsonObject]) -> Indexes:
     """Indexes that have failed for good, before or by these pods."""
     if not per_index(job):
-        return frozenset()
+        return NONE
     known = parse_indexes(job.get("status", {}).get("failedIndexes", ""))
     limit = job["spec"]["backoffLimitPerIndex"]
     worn = {index for index, count in index_failures(pods, job).items() if count > limit}
     cut = {index_of(pod) for pod in pods if matched_rule(job, pod)[0] == "FailIndex"}
-    completions = job["spec"]["completions"]
-    return frozenset(index for index in known | worn | cut if index is not None and index < completions)
+    return (known | indexes_of(worn | cut)).below(job["spec"]["completions"])
 
 
 # successes that are enough
 
 
-def enough_by_policy(job: JsonObject, completed: frozenset[int]) -> str:
+def enough_by_policy(job: JsonObject, completed: Indexes) -> str:
     """The message of the first rule of the successPolicy that holds; "" where none does."""
     if not indexed(job):
         return ""
@@ -116,6 +116,6 @@ def enough_by_policy(job: JsonObject, completed: frozenset[int]) -> str:
         wanted = parse_indexes(rule["succeededIndexes"]) if "succeededIndexes" in rule else None
         reached = completed if wanted is None else completed & wanted
         count = rule.get("succeededCount")
-        if len(reached) >= (count if count is not None else len(wanted or ())):
+        if len(reached) >= (count if count is not None else len(wanted or NONE)):
             return f"Matched rules at index {place}"
     return ""

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kube32_controllers.job_pods import JobPods, format_indexes, index_of, indexed, parse_indexes
+from kube32_controllers.job_indexes import NONE, Indexes, format_indexes, indexes_of, parse_indexes
+from kube32_controllers.job_pods import JobPods, index_of, indexed
 from kube32_controllers.job_policies import enough_by_policy, failed_indexes, failing_rule, matched_rule
 from kube32_sim.clock import parse_time
 
@@ -35,9 +36,9 @@ class Tally:
     failed: int
     noted_succeeded: tuple[str, ...] = ()
     noted_failed: tuple[str, ...] = ()
-    completed: frozenset[int] = frozenset()
+    completed: Indexes = NONE
     """Indexes done, in an Indexed Job."""
-    failed_indexes: frozenset[int] = frozenset()
+    failed_indexes: Indexes = NONE
     """Indexes that are not tried again."""
 
     def indexes(self) -> JsonObject:
@@ -62,9 +63,8 @@ def count(job: JsonObject, seen: JobPods, pods: Sequence[JsonObject]) -> Tally:
     failures = _merged(noted.get("failed", []), real)
     failed = status.get("failed", 0) + len(failures)
     if indexed(job):
-        completions = job["spec"]["completions"]
-        indexes = parse_indexes(status.get("completedIndexes", "")) | {index_of(pod) for pod in seen.succeeded}
-        completed = frozenset(index for index in indexes if index is not None and index < completions)
+        known = parse_indexes(status.get("completedIndexes", ""))
+        completed = (known | indexes_of(map(index_of, seen.succeeded))).below(job["spec"]["completions"])
         return Tally(len(completed), failed, (), failures, completed, failed_indexes(job, pods))
     successes = _merged(noted.get("succeeded", []), seen.succeeded)
     return Tally(status.get("succeeded", 0) + len(successes), failed, successes, failures)

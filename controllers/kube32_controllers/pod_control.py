@@ -26,8 +26,9 @@ BURST = 500
 What a plan leaves over is the next one's: each pod that came or went has its owner looked at again.  So a plan that is
 refused is not, and waits as after any refusal.
 """
-MANY_WAITING, WAITING_A_SECOND = 10 * BURST, 100
-"""From so many pods of an owner on that wait for a node, more come only after a second for every hundred of them."""
+MANY_WAITING, PATIENCE = 10 * BURST, 50.0
+"""From so many pods of an owner on that wait for a node, more come after so many seconds; for twice as many after four
+times as long, and so on."""
 
 
 # names and hashes
@@ -176,7 +177,7 @@ def room(active: Sequence[JsonObject], now: float) -> tuple[int, float | None]:
     if len(waiting) < MANY_WAITING:
         return BURST, None
     newest: str = max(pod["metadata"]["creationTimestamp"] for pod in waiting)
-    due = parse_time(newest) + len(waiting) / WAITING_A_SECOND
+    due = parse_time(newest) + PATIENCE * (len(waiting) / MANY_WAITING) ** 2
     return (BURST, None) if due <= now else (0, due)
 
 

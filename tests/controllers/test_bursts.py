@@ -1,12 +1,20 @@
 """However many pods an owner asks for, one plan makes and deletes no more than a burst; status and events stay true."""
 
+import pytest
+from control_plane import control_plane
+from kube32_controllers.daemonset import plan_daemonset
 from kube32_controllers.deployment_controller import DeploymentController, plan_deployment
-from kube32_controllers.pod_control import BURST, MANY_WAITING, plan_leftover, room
+from kube32_controllers.job import plan_job
+from kube32_controllers.job_indexes import indexes_of, parse_indexes
+from kube32_controllers.pod_control import BURST, MANY_WAITING, PATIENCE, plan_leftover, room
+from kube32_controllers.workload_controller import JobController
+from test_daemonset import make_daemonset
+from test_job import job_pod, make_job
+from workload_objects import NOW, FakeView, deployment_pod, make_deployment, make_node, make_pod
 
 from kube32_sim.client import DEPLOYMENTS, EVENTS, PODS
+from kube32_sim.clock import rfc3339
 from kube32_sim.runtime.actions import Create, Delete, Emit, Patch
-from tests.controllers.control_plane import control_plane
-from tests.controllers.workload_objects import NOW, FakeView, deployment_pod, make_deployment
 
 MOST = 2**31 - 1
 
@@ -67,11 +75,12 @@ def test_while_very_many_pods_wait_for_a_node_more_come_slowly():
     waiting = pods_of(deployment, MANY_WAITING - 1, age=3.0)
     assert room(waiting, NOW) == (BURST, None)
     waiting += pods_of(deployment, 1, age=3.0)
-    due = NOW - 3.0 + MANY_WAITING / 100
+    due = NOW - 3.0 + PATIENCE
     plan = plan_deployment(deployment, waiting, NOW)
     assert not kinds(plan, Create)
     assert plan.again_at == due
     assert len(kinds(plan_deployment(deployment, waiting, due), Create)) == BURST
+    assert room(waiting * 2, due + 2.9 * PATIENCE) == (0, NOW - 3.0 + 4 * PATIENCE)
     for pod in waiting:
         pod["spec"]["nodeName"] = "esp32-0"
     assert room(waiting, NOW) == (BURST, None)
@@ -96,3 +105,77 @@ async def test_burst_by_burst_all_pods_come_and_all_go():
         await plane.clock.advance(4.0)
         assert not plane.view.list(PODS)
         assert plane.view.get(DEPLOYMENTS, "default", "web")["status"].get("replicas", 0) == 0
+
+
+def test_a_job_starts_and_stops_one_burst_at_a_time():
+    job = make_job(parallelism=MOST, completions=MOST)
+    assert len(kinds(plan_job(job, [], NOW), Create)) == BURST
+    running = [job_pod(job) for _ in range(2 * BURST)]
+    assert len(kinds(plan_job(job, running, NOW), Create)) == BURST
+    for change in ({"suspend": True}, {"parallelism": 0}, {"activeDeadlineSeconds": 1}):
+        stopped = make_job(**{"parallelism": MOST, "completions": MOST} | change)
+        stopped["status"]["startTime"] = rfc3339(NOW - 10)
+        plan = plan_job(stopped, running, NOW)
+        assert len(kinds(plan, Delete)) == BURST
+        assert not kinds(plan, Create)
+
+
+def test_a_job_comes_back_for_pods_that_are_to_wait():
+    job = make_job(parallelism=MOST, completions=MOST)
+    waiting = [make_pod(job, "Job", age=3.0) for _ in range(MANY_WAITING)]
+    plan = plan_job(job, waiting, NOW)
+    assert not kinds(plan, Create)
+    assert plan.again_at == NOW - 3.0 + PATIENCE
+
+
+def test_an_indexed_job_of_a_billion_indexes_starts_the_first_free_ones():
+    rules = [{"succeededIndexes": "0-1999999999", "succeededCount": MOST}]
+    job = make_job(parallelism=MOST, completions=MOST, completionMode="Indexed", successPolicy={"rules": rules})
+    job["status"] = {"completedIndexes": "0-999999999,1000000002", "failedIndexes": "7-1999999999"}
+    plan = plan_job(job, [job_pod(job, index=1_000_000_001)], NOW)
+    names = [create.obj["metadata"]["generateName"] for create in kinds(plan, Create)]
+    assert names[:2] == ["sum-1000000000-", "sum-1000000003-"]
+    assert len(names) == BURST
+    (patch,) = kinds(plan, Patch)
+    assert patch.patch["status"]["succeeded"] == 1_000_000_001
+    assert "completedIndexes" not in patch.patch["status"]
+
+
+def test_the_pods_a_job_left_go_in_bursts():
+    job = make_job()
+    view = FakeView({PODS: [job_pod(job) for _ in range(2 * BURST)]})
+    plan = JobController().plan("default/sum/uid-sum", view, NOW)
+    assert len(kinds(plan, Delete)) == len(kinds(plan, Patch)) == BURST
+
+
+def test_a_daemonset_makes_and_deletes_one_burst_at_a_time():
+    daemonset = make_daemonset()
+    nodes = [make_node(f"n{number}") for number in range(BURST + 50)]
+    assert len(kinds(plan_daemonset(daemonset, [], nodes, NOW), Create)) == BURST
+    pods = [make_pod(daemonset, "DaemonSet", nodeName=node["metadata"]["name"], age=1000.0) for node in nodes]
+    assert len(kinds(plan_daemonset(daemonset, pods, [], NOW), Delete)) == BURST
+    for pod in pods:
+        pod["status"]["phase"] = "Failed"
+    plan = plan_daemonset(daemonset, pods, nodes, NOW)
+    assert len(kinds(plan, Delete)) == BURST
+    assert sum(emit.reason == "FailedDaemonPod" for emit in kinds(plan, Emit)) == BURST
+
+
+SETS = [set(), {0}, {3}, {0, 1, 2}, {1, 2, 5}, {0, 2, 4, 6}, {5, 6}, set(range(8))]
+
+
+@pytest.mark.parametrize("left", SETS)
+@pytest.mark.parametrize("right", SETS)
+def test_runs_of_indexes_are_sets_of_indexes(left, right):
+    one, other = indexes_of(left), indexes_of(right)
+    assert one | other == indexes_of(left | right)
+    assert one & other == indexes_of(left & right)
+    assert len(one) == len(left)
+    assert one.below(4) == indexes_of(index for index in left if index < 4)
+    assert list(one.missing(7)) == [index for index in range(7) if index not in left]
+    assert {index for index in range(9) if index in one} == left
+    assert None not in one
+
+
+def test_what_is_no_run_of_indexes_is_left_out():
+    assert parse_indexes("5-2,x,-,3-,,1-4,2-6,7,99999999999") == indexes_of(range(1, 8))

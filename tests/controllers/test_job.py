@@ -2,7 +2,8 @@
 
 import pytest
 from kube32_controllers.job import plan_job
-from kube32_controllers.job_pods import INDEX, TRACKING, format_indexes, parse_indexes
+from kube32_controllers.job_indexes import format_indexes, indexes_of, parse_indexes
+from kube32_controllers.job_pods import INDEX, TRACKING
 from kube32_controllers.workload_controller import JobController
 from workload_objects import NOW, FakeView, make_pod, template
 
@@ -302,8 +303,8 @@ def test_a_second_pod_of_an_index_is_withdrawn():
     ("indexes", "text"), [([], ""), ([4], "4"), ([1, 2], "1,2"), ([0, 1, 2, 5, 7, 8, 9], "0-2,5,7-9")]
 )
 def test_indexes_are_written_as_ranges(indexes, text):
-    assert format_indexes(indexes) == text
-    assert parse_indexes(text) == set(indexes)
+    assert format_indexes(indexes_of(indexes)) == text
+    assert parse_indexes(text) == indexes_of(indexes)
 
 
 # the loop around it
