@@ -7,14 +7,18 @@ The rules are those of kube-controller-manager's garbage collector:
     background   dependents of an object that is gone are deleted
     foreground   finalizer `foregroundDeletion`: dependents are deleted first; those that block hold the owner back
     orphan       finalizer `orphan`: the dependents lose their reference to the owner, then it goes
+
+Owners that wait for each other in a circle would never go: the references of one of them are made to block no more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Protocol
 
+from kube32_controllers.pod_control import BURST
 from kube32_controllers.source import AllTypes
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.client import Resource
@@ -26,6 +30,8 @@ JsonObject = dict[str, Any]
 
 COMPONENT = "garbage-collector-controller"
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+PAUSE = 1.0
+"""Seconds until an owner of more dependents than one plan deals with is looked at again."""
 
 
 class Objects(Store, Protocol):
@@ -93,8 +99,10 @@ class GarbageCollector:
             yield from self._leaving_owners(stored.owners)
             return
         yield from self._concerned(stored)
-        if previous is not None and previous.owners and previous.owners != stored.owners:
-            yield from self._leaving_owners(previous.owners)
+        if previous is not None and previous.owners:
+            leaving = list(self._leaving_owners(previous.owners))
+            if leaving and _references(previous) != _references(stored):
+                yield from leaving
 
     def _concerned(self, stored: Stored) -> Iterator[str]:
         if stored.storage in self._computed:
@@ -124,9 +132,9 @@ class GarbageCollector:
             return Plan(tuple(self._plan_dependent(stored, row)))
         held = finalizers(stored.object())
         if ORPHAN in held:
-            return Plan(tuple(self._plan_orphaning(stored, row)))
+            return _some(self._plan_orphaning(stored, row), now)
         if FOREGROUND in held:
-            return Plan(tuple(self._plan_foreground(stored, row)))
+            return _some(self._plan_foreground(stored, row), now)
         return Plan()
 
     def _row(self, stored: Stored) -> ResourceType | None:
@@ -158,6 +166,23 @@ class GarbageCollector:
                 yield from self._plan_dependent(dependent, dependent_row)
         if not blocking:
             yield _without_finalizer(stored, row, FOREGROUND)
+        elif stored.owners and self._in_circle(stored):
+            yield _unblocking(stored, row)
+
+    def _in_circle(self, stored: Stored) -> bool:
+        """Whether what an object waits for waits for it in turn, itself included."""
+        seen: set[str] = set()
+        found = [stored]
+        while found:
+            owner = found.pop()
+            for dependent in self._store.by_owner(owner.uid):
+                if dependent.uid in seen or not awaits_dependents(dependent) or not _blocks(dependent, owner.uid):
+                    continue
+                if dependent.uid == stored.uid:
+                    return True
+                seen.add(dependent.uid)
+                found.append(dependent)
+        return False
 
     def _plan_dependent(self, stored: Stored, row: ResourceType) -> Iterator[Action]:
         owners = self._owners(stored, row)
@@ -182,7 +207,7 @@ class GarbageCollector:
 
     def _owners(self, stored: Stored, row: ResourceType) -> Owners:
         owners = Owners()
-        for owner in stored.object()["metadata"].get("ownerReferences", []):
+        for owner in _references(stored):
             self._sort(stored, row, owner, owners)
         return owners
 
@@ -209,9 +234,24 @@ class GarbageCollector:
             into.solid.append(owner)
 
 
+def _some(actions: Iterator[Action], now: float) -> Plan:
+    """As many actions as one plan may have; what is left over is the next one's."""
+    some = tuple(islice(actions, BURST))
+    return Plan(some, now + PAUSE if len(some) == BURST else None)
+
+
+def _references(stored: Stored) -> list[JsonObject]:
+    found: list[JsonObject] = stored.object()["metadata"].get("ownerReferences", [])
+    return found
+
+
 def _blocks(dependent: Stored, uid: str) -> bool:
-    owners = dependent.object()["metadata"].get("ownerReferences", [])
-    return any(owner["uid"] == uid and owner.get("blockOwnerDeletion") for owner in owners)
+    return any(owner["uid"] == uid and owner.get("blockOwnerDeletion") for owner in _references(dependent))
+
+
+def _unblocking(stored: Stored, row: ResourceType) -> Patch:
+    owners = [{**owner, "blockOwnerDeletion": False} for owner in _references(stored)]
+    return _metadata_patch(stored, row, {"ownerReferences": owners})
 
 
 def _resource(row: ResourceType) -> Resource:
@@ -225,8 +265,7 @@ def _metadata_patch(stored: Stored, row: ResourceType, changes: JsonObject) -> P
 
 
 def _disowned(stored: Stored, row: ResourceType, uids: set[str]) -> Patch:
-    owners = stored.object()["metadata"].get("ownerReferences", [])
-    left = [owner for owner in owners if owner["uid"] not in uids]
+    left = [owner for owner in _references(stored) if owner["uid"] not in uids]
     return _metadata_patch(stored, row, {"ownerReferences": left or None})
 
 

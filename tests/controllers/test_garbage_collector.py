@@ -1,7 +1,9 @@
 """The garbage collector's decisions, on a real store: background, foreground, orphan, dangling and misplaced owners."""
 
 import pytest
+from control_plane import control_plane
 from kube32_controllers.garbage_collector import GarbageCollector
+from kube32_controllers.pod_control import BURST
 
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.client import Resource
@@ -9,6 +11,7 @@ from kube32_sim.clock import VirtualClock
 from kube32_sim.runtime.actions import Delete, Emit, Patch
 from kube32_sim.storage.memory import MemoryStore
 
+MAPS = Resource("", "v1", "configmaps")
 CONFIG, NODES = ("", "configmaps"), ("", "nodes")
 
 
@@ -227,3 +230,62 @@ async def test_only_events_that_concern_it_wake_the_runner(heap):
     stop()
     await heap.add("e", owner("gone"))
     assert len(woken) == 1
+
+
+async def _waiting(heap, name, *owners):
+    return await heap.add(name, *owners, finalizers=["foregroundDeletion"], **DELETING)
+
+
+async def test_in_a_circle_of_owners_that_wait_one_stops_to_block(heap):
+    await _waiting(heap, "a", owner("c", block=True), owner("other", block=True))
+    await _waiting(heap, "b", owner("a", block=True))
+    last = await heap.add("c", owner("b", block=True))
+    assert heap.plan("uid-a") == ()
+    await heap.change(last, finalizers=["foregroundDeletion"], **DELETING)
+    heap.take()
+    (patch,) = heap.plan("uid-a")
+    assert patch.patch["metadata"]["ownerReferences"] == [owner("c"), owner("other")]
+    await heap.change(heap.store.by_uid("uid-a"), ownerReferences=patch.patch["metadata"]["ownerReferences"])
+    assert "uid-c" in heap.take()
+    (patch,) = heap.plan("uid-c")
+    assert patch.patch["metadata"]["finalizers"] is None
+    assert heap.plan("uid-b") == ()
+
+
+async def test_only_owners_in_the_circle_stop_to_block(heap):
+    await _waiting(heap, "top")
+    await _waiting(heap, "a", owner("b", block=True), owner("top", block=True))
+    await _waiting(heap, "b", owner("a", block=True))
+    await _waiting(heap, "leaf", owner("b", block=True))
+    await heap.add("pod", owner("leaf", block=True), **DELETING)
+    assert heap.plan("uid-top") == ()
+    assert heap.plan("uid-leaf") == ()
+
+
+async def test_an_owner_of_very_many_is_dealt_with_in_bursts(heap):
+    await _waiting(heap, "o")
+    for number in range(BURST + 1):
+        await heap.add(f"d{number:03}", owner("o"))
+    plan = heap.collector.plan("uid-o", None, 5.0)
+    assert len(plan.actions) == BURST
+    assert plan.again_at == 6.0
+
+
+@pytest.mark.parametrize("members", ["a", "ab", "abc"])
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_a_circle_goes_whichever_way_it_is_deleted(members, at_once):
+    async with control_plane() as plane:
+        collector = GarbageCollector(plane.store, builtin_table())
+        plane.view = collector.source
+        plane.run(collector, None)
+        uids = {}
+        for name in members:
+            created = await plane.client.create(MAPS, "default", {"metadata": {"name": name}})
+            uids[name] = created["metadata"]["uid"]
+        for name, before in zip(members, members[-1] + members, strict=False):
+            reference = owner(before, uid=uids[before], block=True)
+            await plane.client.patch(MAPS, "default", name, {"metadata": {"ownerReferences": [reference]}})
+        for name in members if at_once else members[:1]:
+            await plane.client.delete(MAPS, "default", name, options={"propagationPolicy": "Foreground"})
+        await plane.clock.advance(2.0)
+        assert plane.store.list(CONFIG, "default") == []
