@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from math import ceil, floor
@@ -28,6 +29,8 @@ STRIDE = 16
 """Keys reconciled before others get their turn."""
 FIRST_DELAY, LONGEST_DELAY = 0.01, 60.0
 """Back-off of a key that failed: doubled from the first to the longest (seconds)."""
+NAMED = re.compile('"[^"]*"')
+"""The name in the message of a refusal: a generated one is another at every try."""
 ROUNDING = 1e-5
 """Part of an interval by which times that mean the same may differ."""
 
@@ -108,6 +111,7 @@ class Runner:
         self._dirty_since: float | None = None
         self._agenda = Agenda()
         self._failures: dict[str, int] = {}
+        self._told: dict[str, str] = {}
         self._signal = clock.signal()
         self._start = clock.now()
         self._passed = -1
@@ -240,14 +244,16 @@ class Runner:
             del view  # it may hold very much
             surprised = await apply(plan.actions, self._client, self._recorder)
         except ApiError as error:
-            level = logging.DEBUG if error.reason in ("Conflict", "NotFound") else logging.WARNING
-            log.log(level, "%s: %s: %s", self._loop.name, key, error.message)
+            silent = error.reason in ("Conflict", "NotFound") or not self._news(key, error.message)
+            log.log(logging.DEBUG if silent else logging.WARNING, "%s: %s: %s", self._loop.name, key, error.message)
             self._again(key, now, plan.again_at)
-        except Exception:
-            log.exception("%s: failed on %s", self._loop.name, key)
+        except Exception as error:
+            level = logging.ERROR if self._news(key, repr(error)) else logging.DEBUG
+            log.log(level, "%s: failed on %s", self._loop.name, key, exc_info=True)
             self._again(key, now)
         else:
             self._failures.pop(key, None)
+            self._told.pop(key, None)
             due = now if surprised else plan.again_at
             if due is None:
                 self._agenda.drop(key)
@@ -258,6 +264,11 @@ class Runner:
     async def _read(self, key: str) -> View:
         wanted = self._owned_by(key, self._view) if self._owned_by is not None else None
         return self._view if wanted is None else await self._view.read(*wanted)
+
+    def _news(self, key: str, message: str) -> bool:
+        """Whether a failure is another than the last one told of this key, which goes on until it succeeds."""
+        told, self._told[key] = self._told.get(key), NAMED.sub('""', message, count=1)
+        return told != self._told[key]
 
     def _again(self, key: str, now: float, due: float | None = None) -> None:
         """After a failure: the longer it lasts, the later, but not after the moment the loop itself asked for."""

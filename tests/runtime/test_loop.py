@@ -480,3 +480,28 @@ async def test_a_loop_says_what_its_plan_will_read():
         await on.clock.settle()
         assert asked == ["d/a"]
         assert len(loop.seen) == 1
+
+
+async def test_a_failure_that_lasts_is_told_once_until_it_changes_or_ends(caplog):
+    async with stage() as on:
+        await on.put("a")
+        loop = Looking(lambda key, now: Plan((Update(MAPS, "d", {"metadata": {"name": "a"}}),)))
+
+        async def refused(why):
+            caplog.clear()
+            for number in range(5):
+                on.client.fails["update"] = errors.bad_request(f'pods "a-{number}" {why}')
+                await on.clock.advance(130.0)
+            return [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+
+        on.run(loop, 1.0)
+        assert await refused("is empty") == ['looking: d/a: pods "a-0" is empty']
+        assert len(await refused("is full")) == 1
+        on.client.fails.clear()
+        await on.clock.advance(130.0)
+        await on.put("a", x="1")
+        assert len(await refused("is full")) == 1
+        on.client.fails["update"] = ValueError("odd")
+        caplog.clear()
+        await on.clock.advance(600.0)
+        assert [record.levelno for record in caplog.records if record.levelno >= logging.WARNING] == [logging.ERROR]
