@@ -8,11 +8,17 @@ Wording follows apimachinery's `pkg/api/errors` and `pkg/util/validation/field`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 JsonObject = dict[str, Any]
+
+MOST_FAILURES = 1000
+"""Of one object: validation goes no further, or a body of empty items would hold the server and fill its memory."""
+MOST_FAILURE_TEXT = 1 << 20
+"""Characters of all failures together, for those that show a whole list each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +32,47 @@ class FieldError:
     field: str
     message: str
 
+    def __post_init__(self) -> None:
+        noticed = _noticed.get()
+        if noticed is not None:
+            noticed.add(self)
+
     def __str__(self) -> str:
         return f"{self.field}: {self.message}" if self.field else self.message
+
+
+class _TooMany(Exception):
+    """More failures than anybody reads."""
+
+
+class _Noticed:
+    """The failures that a validation has made so far."""
+
+    def __init__(self) -> None:
+        self.failures: list[FieldError] = []
+        self.text = 0
+
+    def add(self, failure: FieldError) -> None:
+        self.failures.append(failure)
+        self.text += len(failure.field) + len(failure.message)
+        if len(self.failures) >= MOST_FAILURES or self.text >= MOST_FAILURE_TEXT:
+            raise _TooMany
+
+
+_noticed: ContextVar[_Noticed | None] = ContextVar("noticed", default=None)
+
+
+def failures_of(validate: Callable[[], list[FieldError]]) -> list[FieldError]:
+    """What a validation finds; where that is a great deal, what it found until it was stopped, and that it was."""
+    noticed = _Noticed()
+    token = _noticed.set(noticed)
+    try:
+        return validate()
+    except _TooMany:
+        pass
+    finally:
+        _noticed.reset(token)
+    return [*noticed.failures, FieldError("FieldValueTooMany", "", "Too many failures: the rest was not looked at")]
 
 
 def go_value(value: Any) -> str:

@@ -195,8 +195,8 @@ class Registry:
         metadata["uid"] = self.ids.uid()
         metadata["creationTimestamp"] = context.now
         row.strategy.prepare_create(obj, context)
-        failures = validate_metadata(metadata, row)
-        failures += row.strategy.validate(obj, context)
+        strategy = row.strategy
+        failures = errors.failures_of(lambda: validate_metadata(metadata, row) + strategy.validate(obj, context))
         if failures:
             raise self._invalid(asked, failures)
         admission.validate("create", obj, None, context, self._config)
@@ -299,11 +299,14 @@ class Registry:
                 metadata.pop(name, None)
         if asked.subresource == "status":
             strategy.prepare_status_update(obj, old, context)
-            failures = strategy.validate_status_update(obj, old, context)
+            validate = strategy.validate_status_update
         else:
             strategy.prepare_update(obj, old, context)
-            failures = strategy.validate_update(obj, old, context)
-        failures = validate_metadata_update(obj["metadata"], old_metadata, row) + failures
+            validate = strategy.validate_update
+        metadata = obj["metadata"]
+        failures = errors.failures_of(
+            lambda: validate_metadata_update(metadata, old_metadata, row) + validate(obj, old, context)
+        )
         if failures:
             raise self._invalid(asked, failures)
         admission.validate("update", obj, old, context, self._config)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kube32_sim.api import admission
-from kube32_sim.api.errors import ApiError
+from kube32_sim.api.errors import MOST_FAILURE_TEXT, ApiError
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.client import NAMESPACES, NODES, PODS, SERVICES, Resource
 from kube32_sim.cluster import Cluster
@@ -293,3 +293,11 @@ async def test_a_delete_may_insist(cluster: Cluster, key: str) -> None:
     right = {"preconditions": {key: made["metadata"][key]}}
     await cluster.client.delete(MAPS, "default", "a", options=right)
     assert (await refused(cluster.client.get(MAPS, "default", "a"))).reason == "NotFound"
+
+
+async def test_an_object_with_failures_without_end_is_refused_with_some_of_them(cluster: Cluster) -> None:
+    owners = [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": str(n), "controller": True} for n in range(3000)]
+    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "many", "ownerReferences": owners}}
+    error = await refused(cluster.client.create(MAPS, "default", obj))
+    assert error.code == 422
+    assert len(error.message) < 4 * MOST_FAILURE_TEXT
