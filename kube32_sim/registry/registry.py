@@ -304,9 +304,8 @@ class Registry:
             strategy.prepare_update(obj, old, context)
             validate = strategy.validate_update
         metadata = obj["metadata"]
-        failures = errors.failures_of(
-            lambda: validate_metadata_update(metadata, old_metadata, row) + validate(obj, old, context)
-        )
+        failures = errors.failures_of(lambda: validate(obj, old, context))
+        failures = errors.failures_of(lambda: validate_metadata_update(metadata, old_metadata, row)) + failures
         if failures:
             raise self._invalid(asked, failures)
         admission.validate("update", obj, old, context, self._config)
