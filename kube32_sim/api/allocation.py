@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ipaddress
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
+from itertools import chain
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, invalid, invalid_value
@@ -57,17 +58,27 @@ class Allocator:
         if self._held[number] <= 0:
             del self._held[number]
 
-    def free(self, besides: set[int] | None = None) -> int | None:
-        """A number nobody holds and that is not in `besides`; None where there is none."""
-        taken = besides or set()
-        return next((number for number in self._candidates() if number not in self._held and number not in taken), None)
+    def free(self) -> int | None:
+        """A number nobody holds; None where there is none."""
+        return next(self.free_ones(lambda _: False), None)
 
-    def _candidates(self) -> Iterator[int]:
-        span = self.size - self._reserved
+    def free_ones(self, taken: Callable[[int], bool]) -> Iterator[int]:
+        """Numbers that nobody holds and that are not `taken` when it is their turn; all of them in one pass at most."""
+        in_turn = self._in_turn()
+        while True:
+            candidates = chain(self._by_chance(), in_turn)
+            found = next((number for number in candidates if number not in self._held and not taken(number)), None)
+            if found is None:
+                return
+            yield found
+
+    def _by_chance(self) -> Iterator[int]:
         if self._ids is not None:
             for _ in range(8):
-                yield self._reserved + self._ids.integer(span)
-        start = self._next - self._reserved
+                yield self._reserved + self._ids.integer(self.size - self._reserved)
+
+    def _in_turn(self) -> Iterator[int]:
+        span, start = self.size - self._reserved, self._next - self._reserved
         for offset in range(span):
             yield self._reserved + (start + offset) % span
         yield from range(self._reserved)
@@ -134,9 +145,10 @@ class Allocators:
         number = self._addresses.free()
         return None if number is None else str(ipaddress.ip_address(self._base + number))
 
-    def free_port(self, besides: set[int]) -> int | None:
-        number = self._node_ports.free({port - self.ports[0] for port in besides})
-        return None if number is None else number + self.ports[0]
+    def free_ports(self, besides: Container[int]) -> Iterator[int]:
+        """Ports nobody holds, one after the other, without those in `besides`, which may grow between them."""
+        first = self.ports[0]
+        return (number + first for number in self._node_ports.free_ones(lambda number: number + first in besides))
 
 
 def _node_ports(spec: JsonObject) -> Iterator[tuple[int, str]]:
@@ -228,6 +240,7 @@ def _ports(spec: JsonObject, old: JsonObject | None, allocators: Allocators) -> 
         return []
     kept = set(_node_ports(old["spec"])) if old is not None else set()
     taken: dict[int, set[str]] = {}
+    free, same = allocators.free_ports(taken), _by_port(spec)
     for number, protocol in _node_ports(spec):
         taken.setdefault(number, set()).add(protocol)
     for index, port in enumerate(spec.get("ports") or ()):
@@ -236,12 +249,12 @@ def _ports(spec: JsonObject, old: JsonObject | None, allocators: Allocators) -> 
             if (number, protocol) not in kept and (why := _port_refused(number, protocol, allocators)):
                 return [invalid_value(path, number, why)]
             continue
-        chosen = _shared_port(spec, port, taken) or allocators.free_port(set(taken))
+        chosen = _shared_port(same[port.get("port", 0)], port.get("protocol"), taken) or next(free, None)
         if chosen is None:
             return [invalid_value(path, 0, f"failed to allocate a nodePort: {FULL}")]
         port["nodePort"] = chosen
         taken.setdefault(chosen, set()).add(protocol)
-    return _health_check_port(spec, kept, set(taken), allocators)
+    return _health_check_port(spec, kept, free, allocators)
 
 
 def _needs_node_ports(spec: JsonObject) -> bool:
@@ -251,11 +264,19 @@ def _needs_node_ports(spec: JsonObject) -> bool:
     )
 
 
-def _shared_port(spec: JsonObject, port: JsonObject, taken: dict[int, set[str]]) -> int | None:
+def _by_port(spec: JsonObject) -> dict[int, list[JsonObject]]:
+    """The ports of one number: at most one a protocol, as validation sees to."""
+    found: dict[int, list[JsonObject]] = {}
+    for port in spec.get("ports") or ():
+        found.setdefault(port.get("port", 0), []).append(port)
+    return found
+
+
+def _shared_port(others: list[JsonObject], protocol: str | None, taken: dict[int, set[str]]) -> int | None:
     """The node port that the same port number has under another protocol (DNS over TCP and UDP)."""
-    for other in spec.get("ports") or ():
+    for other in others:
         number = other.get("nodePort", 0)
-        if number and other.get("port") == port.get("port") and port.get("protocol") not in taken[number]:
+        if number and protocol not in taken[number]:
             return int(number)
     return None
 
@@ -268,7 +289,7 @@ def _port_refused(number: int, protocol: str, allocators: Allocators) -> str:
 
 
 def _health_check_port(
-    spec: JsonObject, kept: set[tuple[int, str]], taken: set[int], allocators: Allocators
+    spec: JsonObject, kept: set[tuple[int, str]], free: Iterator[int], allocators: Allocators
 ) -> list[FieldError]:
     if spec.get("type") != "LoadBalancer" or spec.get("externalTrafficPolicy") != "Local":
         return []
@@ -280,7 +301,7 @@ def _health_check_port(
             if why
             else []
         )
-    chosen = allocators.free_port(taken)
+    chosen = next(free, None)
     if chosen is None:
         return [invalid_value(path, 0, f"failed to allocate a HealthCheck NodePort: {FULL}")]
     spec["healthCheckNodePort"] = chosen

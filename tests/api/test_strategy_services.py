@@ -273,3 +273,22 @@ def test_an_endpoint_slice_counts_labels_as_content() -> None:
     wrong = body | {"endpoints": [{"addresses": ["fe80::1"]}]}
     assert [error.field for error in created(wrong)[1]] == ["endpoints[0].addresses[0]"]
     assert [error.field for error in changed(old, body | {"addressType": "IPv6"})[1]][-1] == "addressType"
+
+
+def test_the_range_is_passed_once_for_all_ports_of_a_service() -> None:
+    class Probed(Allocators):
+        probes = 0
+
+    allocators = Probed(ids=Ids(1))
+    held = allocators._node_ports._held
+
+    class Counted(type(held)):  # type: ignore[misc]
+        def __contains__(self, key: object) -> bool:
+            Probed.probes += 1
+            return super().__contains__(key)
+
+    allocators._node_ports._held = Counted()
+    ports = [{"name": f"p{n}", "port": n + 1} for n in range(2768)]
+    spec = stored(allocators, type="NodePort", ports=ports)["spec"]
+    assert len({port["nodePort"] for port in spec["ports"]}) == 2768
+    assert Probed.probes < 12 * 2768
