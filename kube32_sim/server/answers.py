@@ -18,6 +18,9 @@ GZIP_FROM = 128 << 10
 """Answers of at least this size are compressed for clients that accept it (as upstream)."""
 ASIDE_FROM = 1 << 20
 """Beyond this size others are served while a thread compresses."""
+MOST_WARNED = 4096
+LONGEST_WARNING = 256
+"""Characters of all warnings together, and of each where that is not enough (as upstream)."""
 JSON_HEADERS = (("Content-Type", media.JSON), ("Cache-Control", "no-cache, private"))
 
 
@@ -27,9 +30,24 @@ def answer(
     headers: CIMultiDict[str] = CIMultiDict(extra)
     headers["Content-Type"] = content_type
     headers["Cache-Control"] = "no-cache, private"
-    for text in warnings:
+    for text in _within_bounds(warnings):
         headers.add("Warning", f"299 - {quoted(text)}")
     return web.Response(body=body, status=status, headers=headers)
+
+
+def _within_bounds(warnings: Sequence[str]) -> Sequence[str]:
+    """Warnings as long as all fit; else each cut short, and only the first of them: clients bound their headers."""
+    if sum(map(len, warnings)) <= MOST_WARNED:
+        return warnings
+    kept: list[str] = []
+    left = MOST_WARNED
+    for text in warnings:
+        cut = text[:LONGEST_WARNING]
+        left -= len(cut)
+        if left < 0:
+            break
+        kept.append(cut)
+    return kept
 
 
 def quoted(text: str) -> str:

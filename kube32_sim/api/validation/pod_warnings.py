@@ -133,11 +133,11 @@ def _duplicate_warnings(spec: JsonObject, path: str) -> list[str]:
         if field not in spec:
             continue
         values = [item.get(key, "") for item in spec[field] or ()]
-        found += [
-            f'{path}.{field}[{index}].{key}: duplicate {key} "{value}"'
-            for index, value in enumerate(values)
-            if value in values[:index]
-        ]
+        seen: set[str] = set()
+        for index, value in enumerate(values):
+            if value in seen:
+                found.append(f'{path}.{field}[{index}].{key}: duplicate {key} "{value}"')
+            seen.add(value)
         if field == "imagePullSecrets":
             found += [
                 f'{path}.{field}[{index}].name: invalid empty name ""' for index, name in enumerate(values) if not name
@@ -183,6 +183,10 @@ def _env_warnings(variables: Sequence[JsonObject], path: str) -> list[str]:
     return found
 
 
+_MOST_COMPARED = 16
+"""Ports of one number that each later one is compared with: warnings about more help nobody."""
+
+
 def _port_warnings(containers: list[tuple[JsonObject, str]]) -> list[str]:
     found: list[str] = []
     taken: dict[str, list[tuple[str, JsonObject]]] = {}
@@ -193,7 +197,8 @@ def _port_warnings(containers: list[tuple[JsonObject, str]]) -> list[str]:
             for where, other in others:
                 if text := _overlap(port, other):
                     found.append(f"{at}: {text} port definition with {where}")
-            others.append((at, port))
+            if len(others) < _MOST_COMPARED:
+                others.append((at, port))
     return found
 
 
