@@ -217,3 +217,11 @@ def test_an_update_tells_bad_finalizers_once_a_pass(of: ResourceType, times: int
 def test_templates_show_their_labels_without_metadata() -> None:
     found = validate_template_metadata({"labels": {"a": "b c"}, "annotations": {"a b": ""}}, "spec.template")
     assert [each.field for each in found] == ["spec.template.labels", "spec.template.annotations"]
+
+
+def test_a_good_key_with_a_prefix_is_told_in_one_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(names, "dns1123_subdomain")
+    assert names.qualified_name("app.kubernetes.io/name") == []
+    assert names.qualified_name("a" * 253 + "/" + "b" * 63) == []
+    with pytest.raises(NameError):
+        names.qualified_name("a" * 254 + "/b")

@@ -34,7 +34,10 @@ _is_wildcard = re.compile(_WILDCARD).fullmatch
 _is_percent = re.compile(_PERCENT).fullmatch
 _is_port_name = re.compile("[-a-z0-9]+").fullmatch
 _has_letter = re.compile("[a-z]").search
-_is_short_name = re.compile("(?:[A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]").fullmatch
+_PLAIN_LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_is_plain_key = re.compile(
+    rf"(?:(?=[^/]{{1,253}}/){_PLAIN_LABEL}(?:\.{_PLAIN_LABEL})*/)?(?:[A-Za-z0-9][-A-Za-z0-9_.]{{0,61}})?[A-Za-z0-9]"
+).fullmatch
 
 EMPTY = "must be non-empty"
 MAX_USER_ID = 4294967295
@@ -165,7 +168,7 @@ def wildcard_subdomain(value: str) -> list[str]:
 
 def qualified_name(value: str) -> list[str]:
     """A label key: `name`, or `prefix/name` with a DNS subdomain before the slash."""
-    if _is_short_name(value):
+    if _is_plain_key(value):
         return NONE
     head, slash, name = value.partition("/")
     if "/" in name:
