@@ -14,7 +14,7 @@ ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 class Ids:
     def __init__(self, seed: int | None = None) -> None:
-        self._random = random.Random(seed) if seed is not None else random.SystemRandom()
+        self._random = random.Random(seed)  # without a seed it takes one from the machine
 
     def uid(self) -> str:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
