@@ -291,6 +291,9 @@ class Handler:
         apply = patcher.kind == "apply"
         wanted = options.patch_options(call.query, apply=apply)
         if apply:
+            namespace = call.info.namespace
+            if namespace and self._registry.lookup.get(("", "namespaces"), "", namespace) is None:
+                raise errors.not_found("", "namespaces", namespace)
             # as servers from before server-side apply answer: clients know what to say then
             raise errors.unsupported_media_type("server-side apply is not supported by kube32-sim")
         return patcher, wanted
