@@ -117,9 +117,6 @@ class Clock(ABC):
     def timestamp(self) -> str:
         return rfc3339(self.now())
 
-    def timestamp_micro(self) -> str:
-        return rfc3339_micro(self.now())
-
     @abstractmethod
     async def sleep(self, seconds: float) -> None:
         """Wait; only in tasks that `spawn` started."""

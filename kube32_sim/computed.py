@@ -16,8 +16,7 @@ from kube32_sim.api.endpoints import Entry, endpoints_of, entries_of, has_endpoi
 from kube32_sim.api.selectors import label_set
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
-from kube32_sim.storage.interface import JsonObject, Storage
-from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.interface import JsonObject, Storage, Store
 from kube32_sim.storage.objects import Event, StoredObject
 from kube32_sim.storage.watching import Hub
 
@@ -79,7 +78,7 @@ class Selecting:
 class ComputedEndpoints:
     storages = frozenset(COMPUTED)
 
-    def __init__(self, store: MemoryStore, hub: Hub, clock: Clock, ids: Ids) -> None:
+    def __init__(self, store: Store, hub: Hub, clock: Clock, ids: Ids) -> None:
         self._store = store
         self._hub = hub
         self._clock = clock

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from kube32_sim.api.allocation import Allocators, allocate
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.strategies.base import Context
-from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.interface import Store
 from kube32_sim.storage.objects import Event, StoredObject
 
 JsonObject = dict[str, Any]
@@ -33,7 +33,7 @@ class WriteHooks:
         self._binder = binder
         self._announce = announce
 
-    def follow(self, store: MemoryStore) -> None:
+    def follow(self, store: Store) -> None:
         """Know what Services hold, now and from now on."""
         for stored in store.list(SERVICES):
             self._allocators.observe(stored.object(), None)

@@ -25,13 +25,13 @@ from kube32_sim.runtime.event_ttl import EventExpiry
 from kube32_sim.runtime.loop import Runner, Source
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.runtime.view import StoreView
-from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.interface import Store
 
 EXPIRY_PERIOD = 60.0
 """Seconds between two looks for events that have been kept long enough."""
 
 
-def make_scheduler(options: ServeOptions, store: MemoryStore) -> Scheduler | None:
+def make_scheduler(options: ServeOptions, store: Store) -> Scheduler | None:
     """The scheduler, following the store; None where it is switched off."""
     if "scheduler" not in options.loops:
         return None
@@ -53,7 +53,7 @@ class Loops:
         options: ServeOptions,
         scheduler: Scheduler | None,
         table: ResourceTable,
-        store: MemoryStore,
+        store: Store,
         client: LocalClient,
         recorder: Recorder,
         clock: Clock,

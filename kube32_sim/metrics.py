@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.interface import Store
 from kube32_sim.storage.watching import Hub
 
 
 class Metrics:
-    def __init__(self, store: MemoryStore, hub: Hub) -> None:
+    def __init__(self, store: Store, hub: Hub) -> None:
         self._store = store
         self._hub = hub
 

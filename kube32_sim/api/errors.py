@@ -95,10 +95,6 @@ def invalid_value(field: str, value: Any, detail: str) -> FieldError:
     return FieldError("FieldValueInvalid", field, _joined("Invalid value", value, detail))
 
 
-def type_invalid(field: str, value: Any, detail: str) -> FieldError:
-    return FieldError("FieldValueTypeInvalid", field, _joined("Invalid value", value, detail))
-
-
 def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
     """`supported` is quoted and joined in the order given (upstream sorts it: pass it sorted)."""
     values = ", ".join(json.dumps(item, ensure_ascii=False) for item in supported)
@@ -253,11 +249,6 @@ def too_old(requested: int, oldest: int) -> ApiError:
 
 def too_large(message: str) -> ApiError:
     return ApiError(413, "RequestEntityTooLarge", message)
-
-
-def too_many_requests(message: str, retry_after: int, details: JsonObject | None = None) -> ApiError:
-    body: JsonObject = {"retryAfterSeconds": retry_after} if details is None else details
-    return ApiError(429, "TooManyRequests", message, body, [("Retry-After", str(retry_after))])
 
 
 def not_implemented(message: str) -> ApiError:

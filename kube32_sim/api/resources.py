@@ -18,12 +18,6 @@ ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "up
 
 
 @dataclass(frozen=True, slots=True)
-class GroupKind:
-    group: str
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
 class Subresource:
     """`name` as in the path; `kind`, `group`, `version` of the object it takes or answers ("": the parent's)."""
 

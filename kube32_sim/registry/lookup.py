@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kube32_sim.storage.interface import JsonObject, Storage
-from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.interface import JsonObject, Storage, Store
 
 
 class StoreLookup:
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     def get(self, storage: Storage, namespace: str, name: str) -> JsonObject | None:

@@ -12,8 +12,7 @@ import orjson
 
 from kube32_sim.api import errors, selectors
 from kube32_sim.api.resources import ResourceType
-from kube32_sim.storage.interface import Compacted
-from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.interface import Compacted, Store
 from kube32_sim.storage.objects import StoredObject
 from kube32_sim.storage.watching import Selection
 
@@ -93,7 +92,7 @@ def _bad_token(why: str) -> errors.ApiError:
 
 
 def _candidates(
-    store: MemoryStore, row: ResourceType, selection: Selection, revision: int, after: str | None
+    store: Store, row: ResourceType, selection: Selection, revision: int, after: str | None
 ) -> Iterator[StoredObject]:
     """A superset of what is selected, in key order, found as narrowly as the present allows."""
     present = revision >= store.revision
@@ -128,7 +127,7 @@ def _labelled(found: Iterable[StoredObject], key: str, value: str) -> Iterator[S
     return (stored for stored in found if stored.labels.get(key) == value)
 
 
-def _few_of_all(store: MemoryStore, row: ResourceType, selection: Selection) -> list[StoredObject] | None:
+def _few_of_all(store: Store, row: ResourceType, selection: Selection) -> list[StoredObject] | None:
     """What is selected now, for a selector that asks for one value of a label and is likely to leave little.
 
     To look at everything as it lies in memory and sort what is left takes half the time of going in key order.
@@ -145,7 +144,7 @@ def _few_of_all(store: MemoryStore, row: ResourceType, selection: Selection) -> 
 
 
 def list_page(
-    store: MemoryStore,
+    store: Store,
     row: ResourceType,
     selection: Selection,
     *,

@@ -21,8 +21,7 @@ from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
 from kube32_sim.registry.deletion import background, check_preconditions, plan_deletion
 from kube32_sim.registry.lookup import StoreLookup
-from kube32_sim.storage.interface import JsonObject, KeyExists, KeyMissing, Remove, Storage
-from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.interface import JsonObject, KeyExists, KeyMissing, Remove, Storage, Store
 from kube32_sim.storage.objects import StoredObject
 
 SYSTEM_FIELDS = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink")
@@ -101,7 +100,7 @@ class Registry:
     def __init__(
         self,
         table: ResourceTable,
-        store: MemoryStore,
+        store: Store,
         clock: Clock,
         ids: Ids,
         config: admission.AdmissionConfig,

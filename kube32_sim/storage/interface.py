@@ -8,9 +8,12 @@ functions: between reading the current object and appending the new one nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from kube32_sim.storage.objects import Event, StoredObject
 
 JsonObject = dict[str, Any]
 Storage = tuple[str, str]
@@ -79,32 +82,67 @@ Updater = Callable[[Any], JsonObject | Remove | None]
 
 
 class Store(Protocol):
+    """Types are named by their storage, objects by key: `namespace/name`, or `name` where cluster-scoped."""
+
     revision: int
-    """Of the newest event; 0 only before the very first."""
-    oldest: int
-    """A watch may start after this revision, or any later one."""
+    """Of the newest event, whatever its type."""
 
-    def get(self, storage: Storage, key: str) -> Any | None: ...
+    # the present
 
-    def list(self, storage: Storage, namespace: str = "") -> Sequence[Any]: ...
+    def get(self, storage: Storage, key: str) -> StoredObject | None: ...
 
-    def by_field(self, storage: Storage, field: str, value: str) -> Sequence[Any]: ...
+    def list(self, storage: Storage, namespace: str = "") -> Sequence[StoredObject]:
+        """In key order."""
 
-    def by_owner(self, uid: str) -> Sequence[Any]: ...
+    def unordered(self, storage: Storage) -> Iterable[StoredObject]:
+        """Everywhere, in no order, as quickly as can be."""
 
-    def snapshot(self, storage: Storage, namespace: str, revision: int) -> Sequence[Any]:
-        """The state as of a revision; raises Compacted."""
+    def by_field(self, storage: Storage, field: str, value: str) -> Sequence[StoredObject]:
+        """In key order; the field is one of `indexed`."""
 
-    def events_since(self, storage: Storage, revision: int) -> Sequence[Any]:
+    def by_owner(self, uid: str) -> Sequence[StoredObject]:
+        """Objects of any type that name the uid among their ownerReferences."""
+
+    def by_uid(self, uid: str) -> StoredObject | None: ...
+
+    def indexed(self, storage: Storage) -> Sequence[str]:
+        """The fields by which objects of a type are found."""
+
+    def storages(self) -> Sequence[Storage]:
+        """Types of which something is or was stored."""
+
+    def count(self, storage: Storage) -> int: ...
+
+    def count_in(self, storage: Storage, namespace: str) -> int: ...
+
+    def count_after(self, storage: Storage, namespace: str, after: str) -> int: ...
+
+    # the past
+
+    def page(self, storage: Storage, namespace: str, revision: int, after: str | None = None) -> Iterator[StoredObject]:
+        """Objects as of a revision in key order, from beyond the key `after`; raises Compacted."""
+
+    def events_since(self, storage: Storage, revision: int) -> Sequence[Event]:
         """Events of a type with a greater revision, oldest first; raises Compacted."""
 
-    async def create(self, storage: Storage, key: str, obj: JsonObject) -> Change: ...
+    def oldest(self, storage: Storage) -> int:
+        """A watch of the type may start after this revision, or any later one."""
 
-    async def update(self, storage: Storage, key: str, change: Updater) -> Change: ...
+    def compact(self, revision: int) -> None:
+        """Forget the events up to and with a revision."""
 
-    async def delete(self, storage: Storage, key: str, check: Callable[[Any], None]) -> Change: ...
+    # writes
 
-    def subscribe(self, listener: Callable[[Any], None]) -> Callable[[], None]:
-        """Call `listener(event)` at every append, in order, before the write returns; answers how to stop."""
+    async def create(self, storage: Storage, key: str, obj: JsonObject) -> Change:
+        """Raises KeyExists."""
 
-    def compact(self, revision: int) -> None: ...
+    async def update(self, storage: Storage, key: str, change: Updater) -> Change:
+        """Raises KeyMissing, and what `change` raises."""
+
+    async def delete(self, storage: Storage, key: str, check: Callable[[StoredObject], None]) -> Change:
+        """Raises KeyMissing, and what `check` raises."""
+
+    def subscribe(
+        self, listener: Callable[[Event], None], storages: Iterable[Storage] | None = None
+    ) -> Callable[[], None]:
+        """Call `listener(event)` at every append (of these types), before the write returns; answers how to stop."""

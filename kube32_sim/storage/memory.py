@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from sortedcontainers import SortedDict
@@ -26,6 +26,7 @@ from kube32_sim.storage.interface import (
     KeyMissing,
     Remove,
     Storage,
+    Store,
     Updater,
 )
 from kube32_sim.storage.objects import Decoded, Event, StoredObject
@@ -122,6 +123,9 @@ class MemoryStore:
 
     def get(self, storage: Storage, key: str) -> StoredObject | None:
         return self.bucket(storage).objects.get(key)  # type: ignore[no-any-return]
+
+    def indexed(self, storage: Storage) -> Sequence[str]:
+        return self.bucket(storage).row.indexed
 
     def count(self, storage: Storage) -> int:
         return len(self.bucket(storage).objects)
@@ -340,3 +344,7 @@ class MemoryStore:
 def _same(one: JsonObject, other: JsonObject) -> bool:
     """Whether two objects are the same JSON; to Python alone, true equals 1."""
     return one == other and orjson.dumps(one, option=_SORTED) == orjson.dumps(other, option=_SORTED)
+
+
+if TYPE_CHECKING:
+    _held_to: type[Store] = MemoryStore

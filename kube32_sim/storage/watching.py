@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kube32_sim.clock import Gauge
-from kube32_sim.storage.interface import Storage
-from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.interface import Storage, Store
 from kube32_sim.storage.objects import Event, StoredObject
 
 log = logging.getLogger(__name__)
@@ -178,7 +177,7 @@ Scope = tuple[str, ...]
 class Hub:
     """Groups of one store, and the turn-by-turn delivery of its events."""
 
-    def __init__(self, store: MemoryStore, gauge: Gauge) -> None:
+    def __init__(self, store: Store, gauge: Gauge) -> None:
         self._store = store
         self._gauge = gauge
         self._groups: dict[Storage, dict[Scope, dict[tuple[Any, ...], Group]]] = {}
@@ -243,7 +242,7 @@ class Hub:
         names: list[Scope] = [("all",), ("name", stored.name)]
         if stored.namespace:
             names.append(("namespace", stored.namespace))
-        for field in self._store.bucket(stored.storage).row.indexed:
+        for field in self._store.indexed(stored.storage):
             value = stored.value(field)
             names.append(("field", field, value))
             if previous is not None and previous.value(field) != value:

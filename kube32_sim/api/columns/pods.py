@@ -113,11 +113,6 @@ def _summarize(pod: JsonObject) -> _Summary:
     return summary
 
 
-def pod_reason(pod: JsonObject) -> str:
-    """The Status column."""
-    return _summarize(pod).reason
-
-
 def _readiness_gates(spec: JsonObject, status: JsonObject) -> str:
     gates = spec.get("readinessGates")
     if not gates:

@@ -70,7 +70,3 @@ def cidr_errors(text: str, path: str) -> list[FieldError]:
         zeros = _DOTTED(host) and _LEADING_ZERO(host)
         return [invalid_value(path, text, "must not have leading 0s" if zeros else BAD_CIDR)]
     return []
-
-
-def is_cidr(text: str) -> bool:
-    return not cidr_errors(text, "")
