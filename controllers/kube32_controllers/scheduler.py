@@ -1,8 +1,8 @@
 """The scheduler: binds pods inside their create request, and tries again those that fitted nowhere.
 
 `Scheduler` is both halves over one picture of the cluster (`scheduler_cache`): the registry asks `bind_on_create`, and
-as a loop it retries the unbound pods, in the order of their creation.  Filters are in `scheduler_filters`, the choice
-in `scheduler_ranking`.
+as a loop it retries the unbound pods, in the order of their creation.  Which node is best is Kestrel's to say, by the
+profile `kube32`; `scheduler_figures` puts pods and nodes into its terms.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from kube32_controllers.scheduler_cache import PodRecord, SchedulerCache, scheduled_condition, waits_for_node
-from kube32_controllers.scheduler_filters import pod_request
-from kube32_controllers.scheduler_ranking import Decision, Rankings
+from kube32_controllers.scheduler_cache import Decision, PodRecord, SchedulerCache, scheduled_condition, waits_for_node
+from kube32_controllers.scheduler_figures import pod_request
 from kube32_sim.client import NODES, PODS, Resource
 from kube32_sim.clock import rfc3339
 from kube32_sim.runtime.actions import Action, Create, Emit, Patch, Plan, Update, View, reference
@@ -125,7 +124,6 @@ class Scheduler:
 
     def __init__(self, interval: float = 1.0) -> None:
         self.cache = SchedulerCache()
-        self._rankings = Rankings(self.cache)
         self._interval = interval
         self._tries: dict[str, int] = {}
         self._swept = -1
@@ -139,7 +137,7 @@ class Scheduler:
 
     def assign(self, pod: JsonObject) -> Decision:
         """Where a pod goes now.  Binds nothing."""
-        return self._rankings.decide(pod_request(pod["spec"]))
+        return self.cache.decide(pod_request(pod["spec"]))
 
     def bind_on_create(self, pod: JsonObject, now: str) -> list[Emit]:
         """Place a pod that is about to be stored (changed in place); answers the events to record once it is.
@@ -178,7 +176,7 @@ class Scheduler:
                 continue
             if self.cache.waiting.get(pod.key) is not pod:
                 continue
-            decision = self._rankings.decide(pod.request)
+            decision = self.cache.decide(pod.request)
             if decision.node is not None:
                 yield pod.key
             elif pod.uid not in self._tries or decision.message != pod.message:
@@ -200,7 +198,7 @@ class Scheduler:
         pod = view.get(PODS, namespace, name)
         if record is None or pod is None or pod["metadata"].get("uid", "") != record.uid:
             return Plan()
-        decision = self._rankings.decide(record.request)
+        decision = self.cache.decide(record.request)
         if decision.node is not None:
             return Plan(bind_actions(pod, decision.node))
         tries = self._tries[record.uid] = self._tries.get(record.uid, 0) + 1

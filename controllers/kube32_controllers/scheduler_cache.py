@@ -1,18 +1,22 @@
 """The scheduler's picture of the cluster: what is free on each node, and which pods wait for one.
 
 Kept true by the store's events, one small record an object and revision, so that placing a pod reads no object but the
-pod itself.  A journal of the nodes whose figures changed lets rankings catch up instead of starting anew.
+pod itself.  The nodes are in a Kestrel table, from which Kestrel chooses.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
-from kube32_controllers.scheduler_filters import Amounts, NodeFigures, PodRequest, node_figures, pod_request
+from kube32_controllers.scheduler_figures import node_figures, pod_request
+from kube32_sim.kestrel.choosing import Chooser
+from kube32_sim.kestrel.filters import no_fit
+from kube32_sim.kestrel.models import Node, Request
+from kube32_sim.kestrel.nodes import NodeTable
+from kube32_sim.kestrel.profiles import KUBE32
 
 JsonObject = dict[str, Any]
 
@@ -52,7 +56,7 @@ class PodRecord:
     generation: int | None
     revision: int
     node: str
-    request: PodRequest
+    request: Request
     unsettled: bool
     waits: bool
     message: str
@@ -89,39 +93,39 @@ def _is_unsettled(status: JsonObject) -> bool:
     return any("waiting" in (container.get("state") or ()) for container in statuses)
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """node: where the pod goes; None where it fits nowhere, and `message` then says why."""
+
+    node: str | None
+    message: str = ""
+    score: int = 0
+
+
 class SchedulerCache:
-    """nodes: by name.  waiting: unbound pods by key.  barred: how many nodes the first filter bars, by its reason."""
+    """table: the nodes, with what is free on them.  waiting: unbound pods by key."""
 
     def __init__(self) -> None:
-        self.nodes: dict[str, NodeFigures] = {}
+        self.table = NodeTable(KUBE32)
         self.waiting: dict[str, PodRecord] = {}
-        self.barred: Counter[str] = Counter()
+        self._chooser = Chooser(self.table)
+        self._revisions: dict[str, int] = {}
         self._pods: dict[str, PodRecord] = {}
         self._unreported: dict[str, dict[str, PodRecord]] = {}
-        self._labelled: dict[tuple[str, str], set[str]] = {}
-        self._journal: list[str] = []
-        self._forgotten = 0
         self._arrivals = count()
-
-    # what changed
 
     @property
     def position(self) -> int:
         """How many changes of node figures there have been; it stands still while nothing that matters changes."""
-        return self._forgotten + len(self._journal)
+        return self.table.position
 
-    def changed_since(self, position: int) -> Iterable[str] | None:
-        """Names of the nodes whose figures changed after a position; None where that is no longer known."""
-        if position < self._forgotten:
-            return None
-        return dict.fromkeys(self._journal[position - self._forgotten :])
-
-    def _touch(self, name: str) -> None:
-        if len(self._journal) > 4 * len(self.nodes) + 1024:
-            half = len(self._journal) // 2
-            del self._journal[:half]
-            self._forgotten += half
-        self._journal.append(name)
+    def decide(self, request: Request) -> Decision:
+        """Where a pod with this request goes now.  Binds nothing."""
+        found = self._chooser.choose(request)
+        if found is not None:
+            score, node = found
+            return Decision(node.name, score=score)
+        return Decision(None, no_fit(self._chooser.reasons(request), len(self.table.nodes)))
 
     # feeding
 
@@ -149,51 +153,27 @@ class SchedulerCache:
     # nodes
 
     def put_node(self, obj: JsonObject, revision: int) -> None:
-        new = node_figures(obj, revision)
-        old = self.nodes.get(new.name)
-        self._settle(new)
-        self.nodes[new.name] = new
-        if old is not None and replace(old, revision=revision) == new:
-            return
-        self._reindex(old, new)
-        self._touch(new.name)
+        node = node_figures(obj)
+        self._settle(node, revision)
+        self._revisions[node.name] = revision
+        self.table.put(node)
 
     def drop_node(self, name: str) -> None:
-        old = self.nodes.pop(name, None)
-        if old is not None:
-            self._reindex(old, None)
-            self._touch(name)
+        self._revisions.pop(name, None)
+        self.table.drop(name)
 
-    def _settle(self, node: NodeFigures) -> None:
+    def _settle(self, node: Node, revision: int) -> None:
         """Drop the pods that the node's new report includes, and subtract the others."""
         pods = self._unreported.pop(node.name, None)
         if not pods:
             return
-        left = {key: pod for key, pod in pods.items() if pod.unsettled or pod.revision > node.revision}
+        left = {key: pod for key, pod in pods.items() if pod.unsettled or pod.revision > revision}
         for key, pod in pods.items():
             pod.counted = key in left
         if left:
             self._unreported[node.name] = left
             for pod in left.values():
-                node.free = _less(node.free, pod.request.amounts)
-
-    def _reindex(self, old: NodeFigures | None, new: NodeFigures | None) -> None:
-        if old is not None:
-            if old.barred:
-                self.barred[old.barred] -= 1
-            for item in old.labels.items():
-                self._labelled[item].discard(old.name)
-                if not self._labelled[item]:
-                    del self._labelled[item]
-        if new is not None:
-            if new.barred:
-                self.barred[new.barred] += 1
-            for item in new.labels.items():
-                self._labelled.setdefault(item, set()).add(new.name)
-
-    def labelled(self, selector: Sequence[tuple[str, str]]) -> set[str]:
-        """Nodes that have the rarest of the labels: all that can match the selector are among them."""
-        return min((self._labelled.get(item, set()) for item in selector), key=len)
+                node.free = tuple(map(int.__sub__, node.free, pod.request.amounts))
 
     # pods
 
@@ -237,8 +217,8 @@ class SchedulerCache:
     def _place(self, old: PodRecord | None, new: PodRecord | None) -> None:
         """Let a pod's new state take the place of the old one in every index: the only way in and out."""
         if new is not None and new.node:
-            node = self.nodes.get(new.node)
-            new.counted = new.unsettled or node is None or new.revision > node.revision
+            revision = self._revisions.get(new.node)
+            new.counted = new.unsettled or revision is None or new.revision > revision
         if old is not None and old.counted and new is not None and new.counted and _same_weight(old, new):
             self._unreported[new.node][new.key] = new
             return
@@ -251,24 +231,18 @@ class SchedulerCache:
                 self.waiting[new.key] = new
             if new.counted:
                 self._unreported.setdefault(new.node, {})[new.key] = new
-                self._weigh(new.node, tuple(-value for value in new.request.amounts))
+                node = self.table.nodes.get(new.node)
+                if node is not None:
+                    self.table.take(node, new.request.amounts)
 
     def _uncount(self, pod: PodRecord) -> None:
         pods = self._unreported[pod.node]
         del pods[pod.key]
         if not pods:
             del self._unreported[pod.node]
-        self._weigh(pod.node, pod.request.amounts)
-
-    def _weigh(self, name: str, amounts: Amounts) -> None:
-        node = self.nodes.get(name)
+        node = self.table.nodes.get(pod.node)
         if node is not None:
-            node.free = tuple(map(int.__add__, node.free, amounts))
-            self._touch(name)
-
-
-def _less(free: Amounts, amounts: Amounts) -> Amounts:
-    return tuple(map(int.__sub__, free, amounts))
+            self.table.give(node, pod.request.amounts)
 
 
 def _same_weight(old: PodRecord, new: PodRecord) -> bool:

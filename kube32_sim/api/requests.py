@@ -9,7 +9,7 @@ JsonObject = dict[str, Any]
 Amounts = dict[str, int]
 
 DEFAULT_MEMORY = 16 * 1024
-"""Bytes, of a pod in which no container says how much memory it wants."""
+"""Bytes, of a pod in which no container says how much memory it wants: what a board sets aside for it."""
 
 
 def declared(container: JsonObject) -> Mapping[str, Any]:
@@ -20,10 +20,13 @@ def declared(container: JsonObject) -> Mapping[str, Any]:
     return {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
 
 
-def pod_totals(spec: JsonObject, amounts_of: Callable[[JsonObject], Amounts]) -> Amounts:
+def pod_totals(
+    spec: JsonObject, amounts_of: Callable[[JsonObject], Amounts], defaults: Mapping[str, int] | None = None
+) -> Amounts:
     """Per resource the larger of the sum over the containers and the largest init container.
 
-    amounts_of: what one container asks for, as numbers.
+    amounts_of: what one container asks for, as numbers.  defaults: of resources that no container declares; None: of
+    memory alone.
     """
     totals: Amounts = {}
     for container in spec.get("containers") or ():
@@ -32,5 +35,4 @@ def pod_totals(spec: JsonObject, amounts_of: Callable[[JsonObject], Amounts]) ->
     for container in spec.get("initContainers") or ():
         for name, value in amounts_of(container).items():
             totals[name] = max(totals.get(name, 0), value)
-    totals.setdefault("memory", DEFAULT_MEMORY)
-    return totals
+    return {"memory": DEFAULT_MEMORY, **totals} if defaults is None else {**defaults, **totals}

@@ -7,33 +7,29 @@ Everything is an integer of any size: percentages are floored, nothing passes th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A way to schedule.  scored: the two resources whose free percentages make the score."""
-
-    name: str
-    scored: tuple[str, str]
+def mean_of_percentages(first_free: Any, first_capacity: Any, second_free: Any, second_capacity: Any) -> Any:
+    """The rule itself, for numbers and for columns of numbers alike; capacities are positive."""
+    return (first_free * 100 // first_capacity + second_free * 100 // second_capacity) // 2
 
 
-KESTREL = Profile("kestrel", ("cpu", "mem"))
-KUBE32 = Profile("kube32", ("memory", "esp32.io/gpio"))
+def score(first_free: int, first_capacity: int, second_free: int, second_capacity: int) -> int:
+    """The mean of the two scored resources' free percentages, each and in the end rounded down; of nothing, 0 is free.
+
+    `free` is what would be left with the pod on the node; it is negative where a resource that the profile does not
+    fit is overdrawn.
+    """
+    if first_capacity > 0 and second_capacity > 0:
+        value: int = mean_of_percentages(first_free, first_capacity, second_free, second_capacity)
+        return value
+    return (percent(first_free, first_capacity) + percent(second_free, second_capacity)) // 2
 
 
 def percent(free: int, capacity: int) -> int:
     """How much of a capacity is free, in whole percent rounded down; 0 of nothing."""
     return free * 100 // capacity if capacity > 0 else 0
-
-
-def score(first_free: int, first_capacity: int, second_free: int, second_capacity: int) -> int:
-    """The mean of the two scored resources' free percentages, rounded down.
-
-    `free` is what would be left with the pod on the node; it is negative where a resource that the profile does not
-    fit is overdrawn.
-    """
-    return (percent(first_free, first_capacity) + percent(second_free, second_capacity)) // 2
 
 
 def rank(name: str, value: int) -> tuple[int, str]:

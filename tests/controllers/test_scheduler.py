@@ -239,10 +239,10 @@ async def test_pods_created_at_once_do_not_overbook_a_node():
 async def test_dry_run_and_refused_creates_leave_nothing_behind():
     async with control_plane() as plane:
         await add_node(plane, "a")
-        free = plane.scheduler.cache.nodes["a"].free
+        free = plane.scheduler.cache.table.nodes["a"].free
         obj = pod("p", {"memory": "10Ki"})
         plane.scheduler.bind_on_create(obj, NOW)
-        assert plane.scheduler.cache.nodes["a"].free == free
+        assert plane.scheduler.cache.table.nodes["a"].free == free
 
 
 async def test_an_idle_scheduler_writes_nothing():

@@ -4,12 +4,13 @@ import random
 from collections import Counter
 
 import pytest
-from kube32_controllers import scheduler_ranking
-from kube32_controllers.scheduler_cache import SchedulerCache
-from kube32_controllers.scheduler_filters import evaluate, no_fit, node_figures, pod_request
-from kube32_controllers.scheduler_ranking import Decision, Rankings
+from kube32_controllers.scheduler_cache import Decision, SchedulerCache
+from kube32_controllers.scheduler_figures import node_figures, pod_request
 from scheduling_objects import container, node, pod
 
+from kube32_sim.kestrel import choosing, ranking
+from kube32_sim.kestrel.filters import evaluate, no_fit
+from kube32_sim.kestrel.profiles import KUBE32
 from kube32_sim.kestrel.score import choose
 
 ROOM = {"memory": "100Ki", "esp32.io/gpio": "10"}
@@ -28,18 +29,18 @@ def plain_decision(nodes, pods, spec):
     """nodes, pods: key -> (object, revision)."""
     request, scores, reasons = pod_request(spec), [], Counter()
     for name, (obj, revision) in nodes.items():
-        figures = node_figures(obj, revision)
+        figures = node_figures(obj)
         for other, other_revision in pods.values():
             if other["spec"].get("nodeName") == name and unreported(other, other_revision, revision):
                 taken = pod_request(other["spec"]).amounts
                 figures.free = tuple(have - take for have, take in zip(figures.free, taken, strict=True))
-        verdict = evaluate(figures, request)
+        verdict = evaluate(KUBE32, request, figures)
         if isinstance(verdict, str):
             reasons[verdict] += 1
         else:
             scores.append((name, verdict))
     best = choose(scores)
-    return Decision(best[0]) if best else Decision(None, no_fit(reasons, len(nodes)))
+    return Decision(best[0], score=best[1]) if best else Decision(None, no_fit(reasons, len(nodes)))
 
 
 class Cluster:
@@ -48,7 +49,6 @@ class Cluster:
     def __init__(self, seed):
         self.rng = random.Random(seed)
         self.cache = SchedulerCache()
-        self.rankings = Rankings(self.cache)
         self.nodes, self.pods, self.revision = {}, {}, 0
 
     def random_spec(self):
@@ -95,16 +95,21 @@ class Cluster:
         self.cache.put_pod(obj, self.revision)
 
 
-@pytest.mark.parametrize("few", [0, 32])
+WAYS = {"one by one": (99, 10**9), "ranked": (0, 10**9), "all at once": (0, 0)}
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("seed", range(25))
-def test_decisions_agree_with_the_plain_rule_after_every_change(seed, few, monkeypatch):
-    monkeypatch.setattr(scheduler_ranking, "FEW", few)
+def test_decisions_agree_with_the_plain_rule_after_every_change(seed, way, monkeypatch):
+    few, patience = WAYS[way]
+    monkeypatch.setattr(choosing, "FEW", few)
+    monkeypatch.setattr(choosing, "PATIENCE", patience)
     cluster = Cluster(seed)
     for _ in range(120):
         cluster.rng.choice((cluster.change_node, cluster.change_pod))()
         spec = cluster.random_spec()
         expected = plain_decision(cluster.nodes, cluster.pods, spec)
-        assert cluster.rankings.decide(pod_request(spec)) == expected
+        assert cluster.cache.decide(pod_request(spec)) == expected
 
 
 def test_waiting_pods_are_those_without_node_that_are_ours():
@@ -129,16 +134,16 @@ def test_a_pod_of_the_same_name_is_a_new_pod():
     again = pod("a", {"memory": "50Ki"}, node_name="n")
     again["metadata"]["uid"] = "another"
     cache.put_pod(again, 3)
-    assert cache.nodes["n"].free[0] == 50 * 1024
+    assert cache.table.nodes["n"].free[0] == 50 * 1024
 
 
 def test_known_limitation_any_write_to_a_node_ends_the_subtraction():
     cache = SchedulerCache()
     cache.put_node(node("n", allocatable=ROOM), 1)
     cache.put_pod(pod("a", {"memory": "20Ki"}, node_name="n", phase="Running"), 2)
-    assert cache.nodes["n"].free[0] == 80 * 1024
+    assert cache.table.nodes["n"].free[0] == 80 * 1024
     cache.put_node(node("n", allocatable=ROOM, labels={"just": "a label"}), 3)
-    assert cache.nodes["n"].free[0] == 100 * 1024
+    assert cache.table.nodes["n"].free[0] == 100 * 1024
 
 
 def test_heartbeats_are_no_news():
@@ -147,43 +152,27 @@ def test_heartbeats_are_no_news():
     before = cache.position
     cache.put_node(node("n", allocatable=ROOM), 2)
     assert cache.position == before
-    assert cache.nodes["n"].revision == 2
+    assert cache._revisions["n"] == 2
 
 
-def test_the_journal_is_bounded_and_a_ranking_left_behind_starts_anew():
-    cache = SchedulerCache()
-    rankings = Rankings(cache)
-    request = pod_request(pod("p", {"memory": "1Ki"})["spec"])
-    cache.put_node(node("n", allocatable=ROOM), 1)
-    assert rankings.decide(request) == Decision("n")
-    start = cache.position
-    for revision in range(2, 4000):
-        cache.put_node(node("n", allocatable={"memory": f"{revision % 2}Ki"}), revision)
-    assert cache.changed_since(start) is None
-    assert len(cache._journal) < 2000
-    assert rankings.decide(request) == Decision("n")
-    cache.drop_node("n")
-    assert rankings.decide(request) == Decision(None, "no nodes available to schedule pods")
+def asked_of(cache, monkeypatch):
+    """Names of the nodes that are asked one by one from now on."""
+    asked = []
+    for module in (choosing, ranking):
+        monkeypatch.setattr(module, "evaluate", lambda p, r, n: asked.append(n.name) or evaluate(p, r, n))
+    return asked
 
 
 def test_equal_pods_look_only_at_the_nodes_that_changed(monkeypatch):
     cache = SchedulerCache()
     for number in range(300):
         cache.put_node(node(f"n{number:03}", allocatable=ROOM), number + 1)
-    rankings, asked = Rankings(cache), []
-    monkeypatch.setattr(scheduler_ranking, "evaluate", lambda n, r: asked.append(n.name) or evaluate(n, r))
-    for number in range(20):
-        new = pod(f"p{number}", {"memory": "3Ki"})
-        new["spec"]["nodeName"] = rankings.decide(pod_request(new["spec"])).node
+    asked, places = asked_of(cache, monkeypatch), []
+    for number in range(100):
+        new = pod(f"p{number:03}", {"memory": "3Ki"})
+        places.append(cache.decide(pod_request(new["spec"])).node)
+        new["spec"]["nodeName"] = places[-1]
         cache.put_pod(new, 1000 + number)
-    assert len(asked) == 300 + 19
-    assert [f"n{number:03}" for number in range(20)] == [record.node for record in cache._pods.values()]
-
-
-def test_the_number_of_rankings_is_bounded():
-    cache = SchedulerCache()
-    cache.put_node(node("n", allocatable=ROOM), 1)
-    rankings = Rankings(cache)
-    for size in range(1, 1000):
-        rankings.decide(pod_request({"containers": [container({"memory": str(size)})]}))
-    assert len(rankings._rankings) <= scheduler_ranking.RANKINGS
+    before_it_pays = 300 // 64 + 3
+    assert len(asked) <= 300 * before_it_pays + 100
+    assert places == [f"n{number:03}" for number in range(100)]

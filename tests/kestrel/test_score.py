@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kube32_sim.kestrel.score import KESTREL, KUBE32, choose, percent, score
+from kube32_sim.kestrel.profiles import KESTREL, KUBE32
+from kube32_sim.kestrel.score import choose, percent, score
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,13 @@
 from collections import Counter
 
 import pytest
-from kube32_controllers.scheduler_filters import (
-    MISMATCH,
-    NOT_READY,
-    UNSCHEDULABLE,
-    WRONG_NAME,
-    amount,
-    evaluate,
-    no_fit,
-    node_figures,
-    pod_request,
-)
+from kube32_controllers.scheduler_figures import NOT_READY, UNSCHEDULABLE, amount, node_figures, pod_request
 from scheduling_objects import container, node, pod
 
 from kube32_sim.api.requests import DEFAULT_MEMORY
+from kube32_sim.kestrel import filters
+from kube32_sim.kestrel.filters import MISMATCH, WRONG_NAME, no_fit
+from kube32_sim.kestrel.profiles import KUBE32
 
 ROOMY = {
     "memory": "300Ki",
@@ -30,10 +23,14 @@ ROOMY = {
 }
 
 
+def evaluate(figures, request):
+    return filters.evaluate(KUBE32, request, figures)
+
+
 def verdict(requests, *, spec=None, **node_args):
     node_args.setdefault("allocatable", ROOMY)
     request = pod_request(pod("p", requests, **(spec or {}))["spec"])
-    return evaluate(node_figures(node("n", **node_args), 1), request)
+    return evaluate(node_figures(node("n", **node_args)), request)
 
 
 def needs(**spec):
@@ -44,12 +41,12 @@ def test_filter_1_unschedulable_status_present_ready_true():
     assert verdict({}, unschedulable=True, ready=False) == UNSCHEDULABLE
     assert verdict({}, ready=False) == NOT_READY
     bare = {"metadata": {"name": "n"}, "spec": {}}
-    assert evaluate(node_figures(bare, 1), pod_request({})) == NOT_READY
-    assert evaluate(node_figures({**bare, "status": {}}, 1), pod_request({})) == NOT_READY
+    assert evaluate(node_figures(bare), pod_request({})) == NOT_READY
+    assert evaluate(node_figures({**bare, "status": {}}), pod_request({})) == NOT_READY
 
 
 def test_filter_2_node_name():
-    figures = node_figures(node("n", allocatable=ROOMY), 1)
+    figures = node_figures(node("n", allocatable=ROOMY))
     assert evaluate(figures, pod_request({}, node_name="other")) == WRONG_NAME
     assert isinstance(evaluate(figures, pod_request({}, node_name="n")), int)
 
@@ -60,6 +57,10 @@ def test_filter_3_node_selector_matches_every_label():
     assert verdict({}, labels={"board": "s3", "zone": "b"}, **selector) == MISMATCH
     assert isinstance(verdict({}, labels={"board": "s3", "zone": "a"}, **selector), int)
     assert verdict({}, spec={"nodeSelector": {"empty": ""}}) == MISMATCH
+
+
+def test_boards_and_scheduler_count_alike_for_pods_that_do_not_say():
+    assert KUBE32.defaults == {"memory": DEFAULT_MEMORY}
 
 
 def test_filter_4_memory_defaults_to_16_kib():
@@ -151,7 +152,7 @@ def test_ignored_are_cpu_hardware_pins_taints_and_affinity():
     )
     tainted = node("n", allocatable=ROOMY)
     tainted["spec"]["taints"] = [{"key": "a", "effect": "NoSchedule"}]
-    assert evaluate(node_figures(tainted, 1), pod_request({"containers": [container()]})) == free
+    assert evaluate(node_figures(tainted), pod_request({"containers": [container()]})) == free
 
 
 def test_score_is_the_mean_of_memory_and_gpio_after_binding():

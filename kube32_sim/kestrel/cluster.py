@@ -1,0 +1,143 @@
+"""The state of a replay: nodes, bound and pending pods, the event log; filter, score, bind, evict, requeue, retry.
+
+A pod enters a node in `_enter` and leaves it in `_leave`, whatever the reason: there the figures, the affinity counts
+and the pods of the node are kept true together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kube32_sim.kestrel.affinity import AffinityIndex, barrier
+from kube32_sim.kestrel.choosing import Chooser
+from kube32_sim.kestrel.models import Node, Pod, PodSpec, cheapest_first, dearest_first, eviction_order
+from kube32_sim.kestrel.nodes import NodeTable
+from kube32_sim.kestrel.preemption import Preemption
+from kube32_sim.kestrel.profiles import KESTREL, Profile
+
+
+class Cluster:
+    """pods: bound and pending ones, by name.  log: of what happened, one line an event.
+
+    Preconditions of its methods (a name is free, a pod exists) are the caller's to check.
+    """
+
+    def __init__(self, profile: Profile = KESTREL) -> None:
+        self.profile = profile
+        self.table = NodeTable(profile)
+        self.chooser = Chooser(self.table)
+        self.affinity = AffinityIndex()
+        self.pods: dict[str, Pod] = {}
+        self.log: list[str] = []
+        self.evictions = 0
+        self._pods_on: dict[str, dict[str, Pod]] = {}
+        self._cheapest_first: dict[str, list[Pod]] = {}
+        self._pending: dict[str, Pod] = {}
+        self._binds = 0
+        self._preemption = Preemption(self)
+
+    # what there is
+
+    def pods_on(self, node: str) -> dict[str, Pod]:
+        """The pods bound to a node, by name."""
+        return self._pods_on[node]
+
+    def cheapest_first(self, node: str) -> list[Pod]:
+        """The same in the order in which preemption removes them; not to be changed."""
+        found = self._cheapest_first.get(node)
+        if found is None:
+            found = self._cheapest_first[node] = sorted(self._pods_on[node].values(), key=cheapest_first)
+        return found
+
+    def pending(self) -> list[Pod]:
+        """Evicted pods that wait for a place: by priority, then by age."""
+        return sorted(self._pending.values(), key=dearest_first)
+
+    # what happens
+
+    def add_node(self, node: Node) -> None:
+        self.table.put(node)
+        self._pods_on[node.name] = {}
+
+    def submit(self, name: str, spec: PodSpec) -> Node | None:
+        """Bind a new pod, evicting others where it has to and may; None, and no trace, where it fits nowhere."""
+        pod = Pod(name, spec, self.affinity.relations(spec))
+        node = self.find(pod)
+        if node is not None:
+            self.pods[name] = pod
+            self._bind(pod, node)
+            return node
+        if not (self.profile.preemption and spec.preempts):
+            return None
+        found = self._preemption.preempt_for(pod)
+        if found is None:
+            return None
+        node, victims = found
+        self.pods[name] = pod
+        self._preempt(pod, node, victims)
+        return node
+
+    def delete(self, pod: Pod) -> None:
+        if pod.node is not None:
+            self._leave(pod)
+        else:
+            del self._pending[pod.name]
+        del self.pods[pod.name]
+        self.log.append(f"delete {pod.name}")
+
+    def retry_pending(self) -> list[tuple[str, str]]:
+        """One pass over the pending pods in their order; answers (pod, node) of those that have a place now."""
+        placed = []
+        for pod in self.pending():
+            node = self.find(pod)
+            if node is not None:
+                del self._pending[pod.name]
+                self._bind(pod, node)
+                placed.append((pod.name, node.name))
+        return placed
+
+    def find(self, pod: Pod) -> Node | None:
+        """The best feasible node, as things are: filter, then score."""
+        found = self.chooser.choose(pod.spec.request, barrier(pod.relations) if self.profile.affinity else None)
+        return None if found is None else found[1]
+
+    # how it happens
+
+    def _bind(self, pod: Pod, node: Node) -> None:
+        if not pod.seq:
+            self._binds += 1
+            pod.seq = self._binds
+        self._enter(pod, node)
+        self.log.append(f"bind {pod.name} {node.name}")
+
+    def _preempt(self, pod: Pod, node: Node, victims: Iterable[Pod]) -> None:
+        """Evict, bind, and place the victims again where they fit without evicting others."""
+        victims = sorted(victims, key=eviction_order)
+        for victim in victims:
+            self._leave(victim)
+            self.log.append(f"evict {victim.name} {node.name} for {pod.name}")
+        self.evictions += len(victims)
+        self._bind(pod, node)
+        for victim in sorted(victims, key=dearest_first):
+            place = self.find(victim)
+            if place is not None:
+                self._bind(victim, place)
+            else:
+                self._pending[victim.name] = victim
+                self.log.append(f"pending {victim.name}")
+
+    def _enter(self, pod: Pod, node: Node) -> None:
+        pod.node = node
+        self._pods_on[node.name][pod.name] = pod
+        self._cheapest_first.pop(node.name, None)
+        self.affinity.add(pod.relations, node)
+        self.table.take(node, pod.spec.request.amounts)
+
+    def _leave(self, pod: Pod) -> None:
+        node = pod.node
+        assert node is not None
+        pod.node = None
+        del self._pods_on[node.name][pod.name]
+        self._cheapest_first.pop(node.name, None)
+        self.affinity.remove(pod.relations, node)
+        self.table.give(node, pod.spec.request.amounts)

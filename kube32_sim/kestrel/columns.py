@@ -1,0 +1,201 @@
+"""The nodes' figures as columns of numbers: one request is asked of all nodes at once.
+
+Rows are in the order of names, so that the first of the best rows has the smallest name.  Numbers are 64-bit integers;
+where they might not do, nothing is asked here (`Columns.take`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kube32_sim.kestrel.affinity import Barrier
+from kube32_sim.kestrel.filters import static_reason
+from kube32_sim.kestrel.models import ZONE, Node, Request
+from kube32_sim.kestrel.nodes import NodeTable
+from kube32_sim.kestrel.score import mean_of_percentages, score
+
+LARGEST = 2**55
+"""Figures up to this can be multiplied by 100, and a few of them added, in 64 bits."""
+LEAST = np.iinfo(np.int64).min
+STATICS = 256
+"""For how many different selectors and tolerations the answers of all nodes are kept."""
+
+Mask = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+
+def are_small(amounts: Iterable[int]) -> bool:
+    return all(-LARGEST <= amount <= LARGEST for amount in amounts)
+
+
+class Columns:
+    """names: of the rows.  rows: by name.  free: a column for each fitted resource."""
+
+    def __init__(self, table: NodeTable) -> None:
+        self._table = table
+        self._profile = table.profile
+        self._position = -1
+        self.layout = -1
+        self.names: list[str] = []
+        self.rows: dict[str, int] = {}
+        self.free: list[Numbers] = []
+        self._large: set[int] = set()
+
+    # keeping it true
+
+    def refresh(self) -> None:
+        """Catch up with the table."""
+        table = self._table
+        if table.position == self._position:
+            return
+        changed = table.changed_since(self._position)
+        if changed is None or self.layout != table.layout:
+            self._build()
+        else:
+            nodes, rows = table.nodes, self.rows
+            for name in changed:
+                self._write(rows[name], nodes[name])
+        self._position = table.position
+
+    def _build(self) -> None:
+        nodes = [node for _, node in sorted(self._table.nodes.items())]
+        self.layout = self._table.layout
+        self._large = set()
+        self.names = [node.name for node in nodes]
+        self.rows = {name: row for row, name in enumerate(self.names)}
+        self._zones = {zone: place for place, zone in enumerate({node.zone for node in nodes})}
+        self._zone_of = np.array([self._zones[node.zone] for node in nodes], np.intp)
+        self.free = [np.zeros(len(nodes), np.int64) for _ in self._profile.fitted]
+        self._capacity = [np.ones(len(nodes), np.int64) for _ in self._profile.scored]
+        self._without: dict[int, Node] = {}
+        self._statics: dict[tuple[Any, ...], tuple[Mask, list[str]]] = {}
+        self._facts: list[tuple[Any, ...]] = [()] * len(nodes)
+        for row, node in enumerate(nodes):
+            self._write(row, node)
+
+    def _write(self, row: int, node: Node) -> None:
+        if not (are_small(node.free) and are_small(node.capacity)):
+            self._large.add(row)
+            return
+        self._large.discard(row)
+        for column, amount in zip(self.free, node.free, strict=True):
+            column[row] = amount
+        facts = (node.barred, node.labels, node.taints, node.capacity)
+        if facts != self._facts[row]:
+            self._facts[row] = facts
+            self._write_facts(row, node)
+
+    def _write_facts(self, row: int, node: Node) -> None:
+        self._without.pop(row, None)
+        for column, place in zip(self._capacity, self._profile.scored_places, strict=True):
+            column[row] = max(node.capacity[place], 1)
+            if node.capacity[place] <= 0:
+                self._without[row] = node
+        for (selector, tolerations, node_name), (mask, reasons) in self._statics.items():
+            request = Request((), (), selector, tolerations, node_name)
+            reasons[row] = static_reason(self._profile, request, node)
+            mask[row] = bool(reasons[row])
+
+    # asking
+
+    def take(self, request: Request) -> bool:
+        """Whether a request can be asked here: all numbers are small enough."""
+        return not self._large and are_small(request.amounts)
+
+    def choose(self, request: Request, barrier: Barrier | None = None) -> tuple[int, Node] | None:
+        """(score, node) of the best node for a request; None where it fits nowhere."""
+        bad = self._static(request)[0].copy()
+        if barrier is not None:
+            self._close(bad, barrier)
+        for place, least, _ in request.checks:
+            bad |= self.free[place] < least
+        scores = self._scores(request)
+        scores[bad] = LEAST
+        row = int(scores.argmax())
+        best = int(scores[row])
+        return None if best == LEAST else (best, self._table.nodes[self.names[row]])
+
+    def _scores(self, request: Request) -> Numbers:
+        (first, second), amounts = self._profile.scored_places, request.amounts
+        left = self.free[first] - amounts[first], self.free[second] - amounts[second]
+        scores: Numbers = mean_of_percentages(left[0], self._capacity[0], left[1], self._capacity[1])
+        for row, node in self._without.items():
+            capacity = node.capacity
+            scores[row] = score(int(left[0][row]), capacity[first], int(left[1][row]), capacity[second])
+        return scores
+
+    def reasons(self, request: Request, barrier: Barrier | None = None) -> Counter[str]:
+        """How many nodes fail, by the reason: that of the first filter that a node fails."""
+        mask, static = self._static(request)
+        reasons = Counter(reason for reason in static if reason) if mask.any() else Counter[str]()
+        left = ~mask
+        for place, least, reason in request.checks:
+            short = left & (self.free[place] < least)
+            reasons[reason] += int(np.count_nonzero(short))
+            left &= ~short
+        if barrier is not None:
+            nodes = self._table.nodes
+            reasons.update(barrier.reason(nodes[self.names[row]]) for row in np.flatnonzero(left))
+        return Counter({reason: count for reason, count in reasons.items() if reason and count})
+
+    def static_ok(self, request: Request) -> Mask:
+        mask: Mask = ~self._static(request)[0]
+        return mask
+
+    def _static(self, request: Request) -> tuple[Mask, list[str]]:
+        """(whether, why) each node fails the filters that do not depend on the pods on it; kept."""
+        key = request[2:]
+        found = self._statics.get(key)
+        if found is None:
+            if len(self._statics) >= STATICS:
+                self._statics.clear()
+            nodes = self._table.nodes
+            reasons = [static_reason(self._profile, request, nodes[name]) for name in self.names]
+            found = self._statics[key] = (np.array([bool(reason) for reason in reasons], np.bool_), reasons)
+        return found
+
+    def _close(self, bad: Mask, barrier: Barrier) -> None:
+        for topology, hosts, _ in barrier.blocked:
+            if topology == ZONE:
+                bad |= self._in_zones(hosts.zones)
+            else:
+                bad[self._rows_of(hosts.nodes())] = True
+        self._close_unneeded(bad, barrier)
+
+    def _close_unneeded(self, bad: Mask, barrier: Barrier) -> None:
+        for topology, hosts in barrier.needed:
+            if topology == ZONE:
+                bad |= ~self._in_zones(hosts.zones)
+            else:
+                bad |= ~self.mask_of(hosts.nodes())
+
+    def beyond_help(self, barrier: Barrier) -> Mask:
+        """Nodes closed by pods that are not all on the node itself: removing pods there does not open them."""
+        bad = np.zeros(len(self.names), np.bool_)
+        for topology, hosts, _ in barrier.blocked:
+            if topology == ZONE:
+                closed = self._in_zones(hosts.zones)
+                alone = [self.rows[next(iter(nodes))] for nodes in hosts.zones.values() if len(nodes) == 1]
+                closed[alone] = False
+                bad |= closed
+        self._close_unneeded(bad, barrier)
+        return bad
+
+    def _in_zones(self, zones: Mapping[str, object]) -> Mask:
+        flags = np.zeros(len(self._zones), np.bool_)
+        flags[[self._zones[zone] for zone in zones]] = True
+        mask: Mask = flags[self._zone_of]
+        return mask
+
+    def mask_of(self, names: Iterable[str]) -> Mask:
+        mask = np.zeros(len(self.names), np.bool_)
+        mask[self._rows_of(names)] = True
+        return mask
+
+    def _rows_of(self, names: Iterable[str]) -> list[int]:
+        return list(map(self.rows.__getitem__, names))

@@ -1,0 +1,147 @@
+"""Preemption: which pods of lower priority would have to go so that a pod fits, and on which node that costs least.
+
+`Preemption.preempt_for` decides and changes nothing.  Each node is judged exactly (`_victims`), but only while its
+bound leaves it a chance to be better than the best one found: in a large cluster (`candidates`) few nodes are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kube32_sim.kestrel.affinity import Barrier, affinity_ok, barrier, swayed_by
+from kube32_sim.kestrel.filters import static_ok
+from kube32_sim.kestrel.models import Amounts, Node, Pod, Request
+
+if TYPE_CHECKING:
+    from kube32_sim.kestrel.candidates import Candidates
+    from kube32_sim.kestrel.cluster import Cluster
+
+
+class Cost(NamedTuple):
+    """Of preempting on a node; the smallest is the best.  priority: of the dearest victim.  victims: how many."""
+
+    priority: int
+    victims: int
+    node: str
+
+
+class Preemption:
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._candidates: Candidates | None = None
+
+    def preempt_for(self, pod: Pod) -> tuple[Node, list[Pod]] | None:
+        """The node where a pod that fits nowhere would evict least, and its victims; None where there is none."""
+        rules = barrier(pod.relations) if self._cluster.profile.affinity else None
+        swayed = swayed_by(rules) if rules is not None else set()
+        best: tuple[Cost, list[Pod]] | None = None
+        for bound in self._bounds(pod, rules, swayed):
+            if best is not None and bound >= best[0]:
+                break
+            victims = self._victims(pod, bound.node, bound.node in swayed)
+            if victims:
+                cost = Cost(max(victim.spec.priority for victim in victims), len(victims), bound.node)
+                if best is None or cost < best[0]:
+                    best = cost, victims
+        return None if best is None else (self._cluster.table.nodes[best[0].node], best[1])
+
+    # which nodes to look at
+
+    def _bounds(self, pod: Pod, rules: Barrier | None, swayed: set[str]) -> Iterable[Cost]:
+        """What the nodes that might do cost at least, in ascending order."""
+        columns = self._cluster.chooser.columns(pod.spec.request)
+        if columns is not None and self._candidates is None:
+            from kube32_sim.kestrel.candidates import Candidates
+
+            self._candidates = Candidates(self._cluster, columns)
+        if columns is not None and self._candidates is not None and self._candidates.take(pod):
+            return self._candidates.bounds(pod, rules, swayed)
+        return sorted(self._bounds_of_each(pod, rules, swayed))
+
+    def _bounds_of_each(self, pod: Pod, rules: Barrier | None, swayed: set[str]) -> Iterable[Cost]:
+        """One victim at least, and not one dearer than the cheapest pod of the node."""
+        cluster = self._cluster
+        for name, node in cluster.table.nodes.items():
+            pods = cluster.cheapest_first(name)
+            if not pods or pods[0].spec.priority >= pod.spec.priority:
+                continue
+            if rules is not None and name not in swayed and rules.reason(node):
+                continue
+            if static_ok(cluster.profile, pod.spec.request, node):
+                yield Cost(pods[0].spec.priority, 1, name)
+
+    # what one node would cost
+
+    def _victims(self, pod: Pod, name: str, swayed: bool) -> list[Pod]:
+        """The pods of a node that have to go; empty where their going would not do."""
+        cheaper = [one for one in self._cluster.cheapest_first(name) if one.spec.priority < pod.spec.priority]
+        node = self._cluster.table.nodes[name]
+        return self._victims_among_friends(pod, node, cheaper) if swayed else victims_by_size(pod, node, cheaper)
+
+    def _victims_among_friends(self, pod: Pod, node: Node, cheaper: Sequence[Pod]) -> list[Pod]:
+        """Where the affinity rules may change with every pod removed: they really are, and put back in the end."""
+        affinity, request = self._cluster.affinity, pod.spec.request
+        victims: list[Pod] = []
+        free = node.free
+        for one in cheaper:
+            affinity.remove(one.relations, node)
+            victims.append(one)
+            free = _more(free, one)
+            if fits(request, free) and affinity_ok(pod.relations, node):
+                self._give_back(pod, node, free, victims)
+                break
+        else:
+            self._put_back(victims, node)
+            return []
+        self._put_back(victims, node)
+        return victims
+
+    def _give_back(self, pod: Pod, node: Node, free: Amounts, victims: list[Pod]) -> None:
+        """Put those of the removed pods back with which the pod still fits, the dearest first."""
+        affinity = self._cluster.affinity
+        for one in reversed(victims.copy()):
+            affinity.add(one.relations, node)
+            left = _less(free, one)
+            if fits(pod.spec.request, left) and affinity_ok(pod.relations, node):
+                victims.remove(one)
+                free = left
+            else:
+                affinity.remove(one.relations, node)
+
+    def _put_back(self, pods: Iterable[Pod], node: Node) -> None:
+        for pod in pods:
+            self._cluster.affinity.add(pod.relations, node)
+
+
+def victims_by_size(pod: Pod, node: Node, cheaper: Sequence[Pod]) -> list[Pod]:
+    """The pods that have to go where only their requests matter; empty where all of them are too little."""
+    request, free = pod.spec.request, node.free
+    removed = []
+    for one in cheaper:
+        removed.append(one)
+        free = _more(free, one)
+        if fits(request, free):
+            break
+    else:
+        return []
+    victims = []
+    for one in reversed(removed):
+        left = _less(free, one)
+        if fits(request, left):
+            free = left
+        else:
+            victims.append(one)
+    return victims
+
+
+def fits(request: Request, free: Amounts) -> bool:
+    return all(check.least <= free[check.place] for check in request.checks)
+
+
+def _more(free: Amounts, pod: Pod) -> Amounts:
+    return tuple(map(int.__add__, free, pod.spec.request.amounts))
+
+
+def _less(free: Amounts, pod: Pod) -> Amounts:
+    return tuple(map(int.__sub__, free, pod.spec.request.amounts))

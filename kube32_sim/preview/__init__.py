@@ -1,0 +1,5 @@
+"""Kestrel Preview: where the pods of manifests would go, and why not elsewhere; nothing is created.
+
+`manifests` and `workloads` turn files into pods, `state` reads the cluster, `kube32` and `kestrel` place the pods by
+the rules of their profile, `printing` shows the answer, `command` puts them together.
+"""

@@ -1,0 +1,105 @@
+"""The answer of a preview: where each pod would go, and what each node says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+JsonObject = dict[str, Any]
+
+
+class PreviewError(Exception):
+    """What keeps a preview from being made; the message may have several lines, one a problem, each naming a field."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedPod:
+    """A pod to be placed.
+
+    obj: a Pod object with namespace and name.  owner: what it comes from, `Deployment/web`; "" for a pod of its own.
+    source: the file and object it comes from, for messages.
+    """
+
+    obj: JsonObject
+    owner: str = ""
+    source: str = ""
+
+    @property
+    def namespace(self) -> str:
+        return str(self.obj["metadata"]["namespace"])
+
+    @property
+    def name(self) -> str:
+        return str(self.obj["metadata"]["name"])
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """What a preview starts from: objects as the API gives them.
+
+    warnings: what the reader of the state wants to be told.
+    """
+
+    nodes: Sequence[JsonObject]
+    pods: Sequence[JsonObject]
+    priority_classes: Sequence[JsonObject] = ()
+    limit_ranges: Sequence[JsonObject] = ()
+    warnings: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """A pod that would be evicted.  pod: `namespace/name`.  node: where it would go then; "" where it stays pending."""
+
+    pod: str
+    priority: int
+    node: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a node says of a pod.
+
+    reason: of the first filter that fails; "" where it is feasible.  score, percentages: of a feasible node; the
+    percentages are what would be left of the two scored resources, by their name.  detail: more about the reason (which
+    taint, how much is free), may be "".
+    """
+
+    node: str
+    reason: str = ""
+    score: int | None = None
+    percentages: tuple[tuple[str, int], ...] = ()
+    detail: str = ""
+
+    @property
+    def feasible(self) -> bool:
+        return not self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a pod would go.
+
+    node: "" where it fits nowhere.  score: of that node; None for a node that has been made free by evictions.
+    message: in kube-scheduler's words.  tied: the nodes of the same best score, sorted, where the name decided (two or
+    more), else empty.  victims: in the order in which they would be evicted.  verdicts: of all nodes, by name, before
+    any eviction; empty unless details were asked for.
+    """
+
+    pod: WantedPod
+    node: str
+    score: int | None
+    message: str
+    tied: tuple[str, ...] = ()
+    victims: tuple[Victim, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+
+
+class Placer(Protocol):
+    """The rules of a profile, at work on a cluster's state.  Each pod placed counts for the next."""
+
+    profile: str
+    warnings: Sequence[str]
+
+    def place(self, pod: WantedPod, *, details: bool) -> Placement: ...
