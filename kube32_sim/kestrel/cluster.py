@@ -59,6 +59,11 @@ class Cluster:
         self.table.put(node)
         self._pods_on[node.name] = {}
 
+    def enter(self, name: str, spec: PodSpec, node: Node) -> None:
+        """Take in a pod that is on a node already, whatever the filters say of it; seq follows the order of calls."""
+        pod = self.pods[name] = Pod(name, spec, self.affinity.relations(spec))
+        self._bind(pod, node)
+
     def submit(self, name: str, spec: PodSpec) -> Node | None:
         """Bind a new pod, evicting others where it has to and may; None, and no trace, where it fits nowhere."""
         pod = Pod(name, spec, self.affinity.relations(spec))
