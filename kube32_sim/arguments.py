@@ -24,6 +24,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_serve(commands)
     _add_kubelet(commands)
+    _add_preview(commands)
     return parser
 
 
@@ -163,14 +164,73 @@ def _add_kubelet(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         allow_abbrev=False,
     )
     parser.set_defaults(command="kubelet", error=parser.error)
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--server", default="", metavar="URL", help="address of the server")
-    where.add_argument("--kubeconfig", default="", metavar="FILE", help="kubeconfig that names the server")
+    _add_server(parser)
     parser.add_argument("--name", required=True, help="name of the node, or the start of the names")
     parser.add_argument(
         "--count", type=int, default=1, metavar="N", help="how many boards; more than one are NAME-0, NAME-1, …"
     )
     _add_board(parser)
+
+
+def _add_server(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--server", default="", metavar="URL", help="address of the server")
+    where.add_argument("--kubeconfig", default="", metavar="FILE", help="kubeconfig that names the server")
+    return where
+
+
+def _add_preview(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "preview",
+        help="tell where the pods of manifests would go, and why not elsewhere; nothing is created",
+        description="Tell where the pods of manifests would go, and why not elsewhere.  Nothing is created.",
+        epilog="Pods count, and the pods of Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs.  The cluster\n"
+        "is looked for in --nodes, --server, --kubeconfig, $KUBECONFIG, then the file that `serve` writes.\n\n"
+        "examples:\n"
+        "  %(prog)s -f manifests/blinky.yaml                  # on the running simulator\n"
+        "  %(prog)s -f app/ -o wide                           # what each node says of each pod\n"
+        "  %(prog)s -f app.yaml --kubeconfig ~/.kube/config --profile kestrel\n"
+        "  kubectl get nodes,pods -A -o yaml > state.yaml && %(prog)s -f app.yaml --nodes state.yaml\n"
+        "  %(prog)s --operations replay.json                  # Kestrel's own operations, from an empty cluster",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="%(prog)s (-f FILE... | --operations FILE) [OPTION]...",
+        allow_abbrev=False,
+    )
+    parser.set_defaults(command="preview", error=parser.error)
+    parser.add_argument(
+        "-f",
+        "--filename",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="FILE",
+        help="manifests: files, directories, or - for stdin",
+    )
+    parser.add_argument(
+        "-n", "--namespace", default="default", metavar="NAME", help="of objects that name none (default: %(default)s)"
+    )
+    where = _add_server(parser)
+    where.add_argument("--nodes", default="", metavar="FILE", help="take nodes, and pods on them, from a file instead")
+    parser.add_argument(
+        "--profile",
+        choices=("kube32", "kestrel"),
+        help="rules: kube32, as the simulator schedules; kestrel, by cpu and memory with taints, affinity, preemption "
+        "(default: kube32)",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=("table", "wide", "json", "yaml"),
+        help="wide, json and yaml tell of every node (default: table)",
+    )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="then create the pods in a private simulator of the same state and compare; exit code 1 if they differ",
+    )
+    parser.add_argument(
+        "--operations", default="", metavar="FILE", help="replay a JSON list of operations instead; - for stdin"
+    )
 
 
 def _duration(text: str) -> float:

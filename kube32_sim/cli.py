@@ -7,21 +7,14 @@ Exit codes: 0 stopped cleanly, 1 it could not run, 2 the arguments are wrong; al
 from __future__ import annotations
 
 import argparse
-import asyncio
 import errno
-import logging
 import os
-import signal
-import socket
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NoReturn
 
 from kube32_sim.arguments import build_parser
-from kube32_sim.kubeconfig import KubeconfigError, find_access
-from kube32_sim.options import BOARDS, OptionError, ServeOptions
-
-log = logging.getLogger(__name__)
+from kube32_sim.options import BOARDS, CommandError, OptionError, ServeOptions
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -37,22 +30,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parsed.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        work = PREPARE[parsed.command](parsed)
-        logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=LOG_FORMAT)
-        _allow_many_connections()
-        _run_until_stopped(work)
-        log.info("stopped")
+        return COMMANDS[parsed.command](parsed)
     except OptionError as error:
-        parsed.error(str(error))
-    except KubeconfigError as error:
+        return int(parsed.error(str(error)))  # which exits with 2
+    except CommandError as error:
         return _fail(str(error))
+    except BrokenPipeError:
+        return _nobody_reads()
     except OSError as error:
         return _fail(_os_error(error))
-    return 0
 
 
 NO_LISTENING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES, errno.EPERM)
-LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 def _prepare_serve(parsed: argparse.Namespace) -> Work:
@@ -66,6 +55,8 @@ def _prepare_serve(parsed: argparse.Namespace) -> Work:
         try:
             await serve(options)
         except OSError as error:
+            import socket
+
             if error.errno not in NO_LISTENING and not isinstance(error, socket.gaierror):
                 raise
             why = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
@@ -76,6 +67,8 @@ def _prepare_serve(parsed: argparse.Namespace) -> Work:
 
 def _check_name(host: str) -> None:
     """A name that means nothing here is told as that, before anything else is said of the address."""
+    import socket
+
     try:
         socket.getaddrinfo(host, None)
     except (OSError, UnicodeError) as error:
@@ -92,6 +85,8 @@ def _prepare_kubelet(parsed: argparse.Namespace) -> Work:
     names = [parsed.name] if count == 1 else [f"{parsed.name}-{number}" for number in range(count)]
     if not all(_is_node_name(name) for name in names):
         raise OptionError(f"--name: {parsed.name!r} cannot name a node: lower-case letters, digits, '-' and '.'")
+    from kube32_sim.kubeconfig import find_access
+
     access = find_access(parsed.server, parsed.kubeconfig)
 
     async def work() -> None:
@@ -102,7 +97,35 @@ def _prepare_kubelet(parsed: argparse.Namespace) -> Work:
     return work
 
 
-PREPARE: dict[str, Callable[[argparse.Namespace], Work]] = {"serve": _prepare_serve, "kubelet": _prepare_kubelet}
+def _serve(prepare: Callable[[argparse.Namespace], Work]) -> Callable[[argparse.Namespace], int]:
+    """A command that runs until it is stopped."""
+
+    def command(parsed: argparse.Namespace) -> int:
+        work = prepare(parsed)
+        from kube32_sim.running import run_until_stopped
+
+        run_until_stopped(work)
+        return 0
+
+    return command
+
+
+def _preview(parsed: argparse.Namespace) -> int:
+    from kube32_sim.preview.command import preview
+
+    try:
+        return preview(parsed)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "serve": _serve(_prepare_serve),
+    "kubelet": _serve(_prepare_kubelet),
+    "preview": _preview,
+}
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
 
 
 def _is_node_name(name: str) -> bool:
@@ -114,59 +137,15 @@ def _is_node_name(name: str) -> bool:
     )
 
 
-def _run_until_stopped(work: Work) -> None:
-    """Run until it ends by itself or SIGTERM or SIGINT asks it to stop, which is a clean end."""
-    try:
-        with asyncio.Runner(loop_factory=_event_loop()) as runner:
-            runner.run(_stoppable(work))
-    except KeyboardInterrupt:  # where signal handlers cannot be added to the loop
-        return
-
-
-async def _stoppable(work: Work) -> None:
-    loop = asyncio.get_running_loop()
-    task = loop.create_task(work(), name="main")
-    stopped = False
-
-    def stop() -> None:
-        nonlocal stopped
-        stopped = True
-        task.cancel()
-
-    if sys.platform != "win32":
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop)
-    try:
-        await task
-    except asyncio.CancelledError:
-        if not stopped:
-            raise
-
-
-def _event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's where it is installed."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.new_event_loop
-
-
-def _allow_many_connections() -> None:
-    """Watches are connections: raise the limit of open files as far as the system lets us."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    except (OSError, ValueError):
-        log.debug("the limit of open files stays as it is")
-
-
 def _fail(message: str) -> int:
-    print(f"kube32-sim: {message}", file=sys.stderr)
+    for line in message.splitlines():
+        print(f"kube32-sim: {line}", file=sys.stderr)
+    return 1
+
+
+def _nobody_reads() -> int:
+    """stdout was closed (`| head`): nothing to say, and nowhere to say it; nor may the interpreter try at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1
 
 

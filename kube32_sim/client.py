@@ -62,8 +62,15 @@ class Client(Protocol):
     async def get(self, resource: Resource, namespace: str, name: str) -> JsonObject: ...
 
     async def list(
-        self, resource: Resource, namespace: str = "", *, label_selector: str = "", field_selector: str = ""
-    ) -> ListResult: ...
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        at: str = "",
+    ) -> ListResult:
+        """at: exactly as of this resourceVersion; "": as of now."""
 
     def watch(
         self,

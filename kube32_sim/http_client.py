@@ -59,9 +59,17 @@ class HttpClient:
         return await self._call("GET", path_of(resource, namespace, name))
 
     async def list(
-        self, resource: Resource, namespace: str = "", *, label_selector: str = "", field_selector: str = ""
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        at: str = "",
     ) -> ListResult:
         query = _selectors(label_selector, field_selector)
+        if at:
+            query |= {"resourceVersion": at, "resourceVersionMatch": "Exact"}
         found = await self._call("GET", path_of(resource, namespace), query)
         return ListResult(found.get("items") or [], found["metadata"]["resourceVersion"])
 

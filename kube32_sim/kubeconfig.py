@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kube32_sim.options import KUBECONFIG
+from kube32_sim.options import KUBECONFIG, CommandError
 
 JsonObject = dict[str, Any]
 NAME = "kube32-sim"
@@ -24,7 +24,7 @@ NAME = "kube32-sim"
 log = logging.getLogger(__name__)
 
 
-class KubeconfigError(Exception):
+class KubeconfigError(CommandError):
     """A kubeconfig that cannot be used or must not be overwritten; the message names the file."""
 
 

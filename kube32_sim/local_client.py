@@ -73,11 +73,21 @@ class LocalClient:
         return self._shown(row, self._registry.get(self._asked(row, namespace, name)).copy())
 
     async def list(
-        self, resource: Resource, namespace: str = "", *, label_selector: str = "", field_selector: str = ""
+        self,
+        resource: Resource,
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        at: str = "",
     ) -> ListResult:
         row = self._row(resource)
         self._registry.bring_up_to_date(row)
-        page = list_page(self._registry.store, row, _selection(row, namespace, label_selector, field_selector))
+        selection = _selection(row, namespace, label_selector, field_selector)
+        revision = parse_resource_version(at)
+        if revision is not None and revision > self._registry.store.revision:
+            raise errors.timeout_rv_too_large(revision, self._registry.store.revision)
+        page = list_page(self._registry.store, row, selection, revision=revision)
         return ListResult([self._shown(row, stored.copy()) for stored in page.items], str(page.revision))
 
     @asynccontextmanager

@@ -31,6 +31,10 @@ KUBECONFIG = Path("~/.kube/kube32-sim")
 """Where `serve` writes its kubeconfig unless told otherwise."""
 
 
+class CommandError(Exception):
+    """What keeps a command from doing its work; the message, of one line or more, is for whoever called it."""
+
+
 class OptionError(ValueError):
     """An option with a value that cannot be; the message names both."""
 

@@ -140,6 +140,17 @@ async def test_cluster_scoped_objects(client: Client) -> None:
     assert [item["spec"]["unschedulable"] for item in (await client.list(NODES)).items] == [True]
 
 
+async def test_lists_can_be_of_the_past(client: Client) -> None:
+    await client.create(MAPS, "default", config_map("a"))
+    before = await client.list(MAPS, "default")
+    await client.create(MAPS, "default", config_map("b"))
+    past = await client.list(MAPS, "default", at=before.resource_version)
+    assert past == before
+    future = str(int(before.resource_version) + 1000)
+    refused = await outcome(client.list(MAPS, "default", at=future))
+    assert (refused["code"], refused["reason"]) == (504, "Timeout")
+
+
 async def test_lists_select(client: Client) -> None:
     for name, labels in (("a", {"app": "x"}), ("b", {"app": "y"}), ("c", {})):
         await client.create(PODS, "default", pod(name, labels=labels, spec={"nodeName": "n-" + name}))

@@ -103,12 +103,12 @@ class Decision:
 
 
 class SchedulerCache:
-    """table: the nodes, with what is free on them.  waiting: unbound pods by key."""
+    """table: the nodes, with what is free on them; chooser: chooses among them.  waiting: unbound pods by key."""
 
     def __init__(self) -> None:
         self.table = NodeTable(KUBE32)
         self.waiting: dict[str, PodRecord] = {}
-        self._chooser = Chooser(self.table)
+        self.chooser = Chooser(self.table)
         self._revisions: dict[str, int] = {}
         self._pods: dict[str, PodRecord] = {}
         self._unreported: dict[str, dict[str, PodRecord]] = {}
@@ -121,11 +121,11 @@ class SchedulerCache:
 
     def decide(self, request: Request) -> Decision:
         """Where a pod with this request goes now.  Binds nothing."""
-        found = self._chooser.choose(request)
+        found = self.chooser.choose(request)
         if found is not None:
             score, node = found
             return Decision(node.name, score=score)
-        return Decision(None, no_fit(self._chooser.reasons(request), len(self.table.nodes)))
+        return Decision(None, no_fit(self.chooser.reasons(request), len(self.table.nodes)))
 
     # feeding
 

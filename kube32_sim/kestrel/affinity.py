@@ -7,7 +7,7 @@ both count their pods per zone and node (`Hosts`).  Which label sets a match sel
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 
 from kube32_sim.kestrel.filters import selector_matches
@@ -111,11 +111,13 @@ class Relations:
 class Barrier:
     """Where the affinity rules let a pod go, at this moment.
 
-    blocked: domains that are closed, and the reason; needed: domains of which the node has to be one.
+    blocked: domains that are closed, and the reason; needed: domains of which the node has to be one.  of: the pod's
+    relations.
     """
 
-    blocked: list[tuple[str, Hosts, str]] = field(default_factory=list)
-    needed: list[tuple[str, Hosts]] = field(default_factory=list)
+    of: Relations
+    blocked: list[tuple[str, Hosts, str]]
+    needed: list[tuple[str, Hosts]]
 
     def reason(self, node: Node) -> str:
         """Why a node will not do, or "" where it will."""
@@ -126,6 +128,13 @@ class Barrier:
             if hosts.reach(topology, node):
                 return reason
         return ""
+
+    def closed_by(self, other: Relations) -> bool:
+        """Whether a pod with these relations closes its own node, either way."""
+        rivals, admirers = self.of.rivals, self.of.label_set.selected_by
+        return any(rival in other.label_set.selected_by for _, rival in rivals) or any(
+            rival in admirers for _, rival in other.rivals
+        )
 
 
 class AffinityIndex:
@@ -204,7 +213,7 @@ def barrier(relations: Relations) -> Barrier | None:
             if hosts.total:
                 blocked.append((topology, hosts, REPELLED))
     needed = [(bond.topology, bond.selected.hosts) for bond in relations.bonds if not bond.holds_anywhere]
-    return Barrier(blocked, needed) if blocked or needed else None
+    return Barrier(relations, blocked, needed) if blocked or needed else None
 
 
 def affinity_ok(relations: Relations, node: Node) -> bool:

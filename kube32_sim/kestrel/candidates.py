@@ -94,10 +94,14 @@ class Candidates:
     def bounds(self, pod: Pod, rules: Barrier | None, swayed: set[str]) -> Iterator[Cost]:
         """The least that nodes would cost, cheapest first; nodes that are not named cannot help."""
         priority, request = pod.spec.priority, pod.spec.request
-        hopeful = self._columns.static_ok(request) & (self._priority[:, 0] < priority)
-        if rules is not None:
-            hopeful &= ~self._columns.beyond_help(rules)
+        hopeful = self._priority[:, 0] < priority
+        if hopeful.any():
+            hopeful &= self._columns.static_ok(request)
+            if rules is not None:
+                hopeful &= ~self._columns.beyond_help(rules)
         rows = np.flatnonzero(hopeful)
+        if not len(rows):
+            return iter(())
         enough = self._priority[rows] < priority
         lacking = [(place, least - self._columns.free[place][rows]) for place, least, _ in request.checks]
         for place, lack in lacking:

@@ -6,6 +6,7 @@ Three ways give the same answer.  Few nodes are simply asked (`filters`); a requ
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -21,14 +22,18 @@ if TYPE_CHECKING:
 
 FEW = 12
 """Up to so many nodes are asked one by one."""
-PATIENCE = 32_000
-"""So many nodes are asked one by one before numpy is loaded, which takes as long."""
+PATIENCE = 24_000
+"""So many nodes are asked one by one before numpy is loaded, which takes about as long."""
 REMEMBERED = 1024
 """Of how many requests it is known how often they come."""
 RANKINGS, ENTRIES = 256, 250_000
 """How many rankings are kept at most, and how many (request, node) verdicts in all of them."""
 LAG = 16
 """A ranking so many changes behind is not worth catching up (in large clusters: 1/64 of the nodes)."""
+
+
+def numpy_loaded() -> bool:
+    return "numpy" in sys.modules
 
 
 class Uses:
@@ -82,6 +87,15 @@ class Chooser:
             return columns.reasons(request, barrier)
         return self._count(self._table.nodes.values(), request, barrier)
 
+    def tied(self, request: Request, score: int, barrier: Barrier | None = None) -> list[str]:
+        """The feasible nodes of a score, sorted: among those of the best one the name decides."""
+        columns = self.columns(request)
+        if columns is not None:
+            return columns.tied(request, score, barrier)
+        nodes = self._table.nodes.values()
+        found = (node for node in nodes if evaluate(self._profile, request, node) == score)
+        return sorted(node.name for node in found if barrier is None or not barrier.reason(node))
+
     # one by one
 
     def _among(self, nodes: Iterable[Node], request: Request, barrier: Barrier | None) -> tuple[int, Node] | None:
@@ -124,7 +138,7 @@ class Chooser:
             return None
         if self._columns is None:
             self._asked += count
-            if self._asked < PATIENCE:
+            if self._asked < PATIENCE and not numpy_loaded():
                 return None
             from kube32_sim.kestrel.columns import Columns
 
@@ -147,7 +161,7 @@ class Chooser:
             uses.count, uses.ranking = 0, None
         uses.last = position
         uses.count += 1
-        if uses.ranking is None and uses.count > 2 + count // 64:
+        if uses.ranking is None and uses.count > 2 + count // 128:
             self._keep_rankings(max(4, min(RANKINGS, ENTRIES // (count + 1))) - 1)
             self._uses[request] = uses
             uses.ranking = Ranking(self._table, request)

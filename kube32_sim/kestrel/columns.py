@@ -109,6 +109,17 @@ class Columns:
 
     def choose(self, request: Request, barrier: Barrier | None = None) -> tuple[int, Node] | None:
         """(score, node) of the best node for a request; None where it fits nowhere."""
+        scores = self._scores_of_feasible(request, barrier)
+        row = int(scores.argmax())
+        best = int(scores[row])
+        return None if best == LEAST else (best, self._table.nodes[self.names[row]])
+
+    def tied(self, request: Request, score: int, barrier: Barrier | None = None) -> list[str]:
+        """The feasible nodes of a score, sorted."""
+        return [self.names[row] for row in np.flatnonzero(self._scores_of_feasible(request, barrier) == score)]
+
+    def _scores_of_feasible(self, request: Request, barrier: Barrier | None) -> Numbers:
+        """Of each node, LEAST where it is not feasible."""
         bad = self._static(request)[0].copy()
         if barrier is not None:
             self._close(bad, barrier)
@@ -116,9 +127,7 @@ class Columns:
             bad |= self.free[place] < least
         scores = self._scores(request)
         scores[bad] = LEAST
-        row = int(scores.argmax())
-        best = int(scores[row])
-        return None if best == LEAST else (best, self._table.nodes[self.names[row]])
+        return scores
 
     def _scores(self, request: Request) -> Numbers:
         (first, second), amounts = self._profile.scored_places, request.amounts

@@ -1,15 +1,16 @@
 """Preemption: which pods of lower priority would have to go so that a pod fits, and on which node that costs least.
 
-`Preemption.preempt_for` decides and changes nothing.  Each node is judged exactly (`_victims`), but only while its
-bound leaves it a chance to be better than the best one found: in a large cluster (`candidates`) few nodes are.
+`Preemption.preempt_for` decides and changes nothing.  Nodes are judged exactly, but only while their bound leaves them
+a chance to be better than the best one found: in a large cluster (`candidates`) few are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from kube32_sim.kestrel.affinity import Barrier, affinity_ok, barrier, swayed_by
+from kube32_sim.kestrel.affinity import Barrier, Relations, affinity_ok, barrier, swayed_by
 from kube32_sim.kestrel.filters import static_ok
 from kube32_sim.kestrel.models import Amounts, Node, Pod, Request
 
@@ -26,6 +27,9 @@ class Cost(NamedTuple):
     node: str
 
 
+Best = tuple[Cost, list[Pod]]
+
+
 class Preemption:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -35,16 +39,35 @@ class Preemption:
         """The node where a pod that fits nowhere would evict least, and its victims; None where there is none."""
         rules = barrier(pod.relations) if self._cluster.profile.affinity else None
         swayed = swayed_by(rules) if rules is not None else set()
-        best: tuple[Cost, list[Pod]] | None = None
+        best: Best | None = None
+        later = []
         for bound in self._bounds(pod, rules, swayed):
             if best is not None and bound >= best[0]:
                 break
-            victims = self._victims(pod, bound.node, bound.node in swayed)
-            if victims:
-                cost = Cost(max(victim.spec.priority for victim in victims), len(victims), bound.node)
-                if best is None or cost < best[0]:
-                    best = cost, victims
+            if bound.node in swayed:
+                later.append(bound)
+            else:
+                best = self._better(best, bound.node, self._victims_by_size(pod, bound.node))
+        if rules is not None:
+            best = self._best_of_swayed(pod, rules, later, best)
         return None if best is None else (self._cluster.table.nodes[best[0].node], best[1])
+
+    def _best_of_swayed(self, pod: Pod, rules: Barrier, bounds: Iterable[Cost], best: Best | None) -> Best | None:
+        """The same for nodes where the affinity rules matter, which are dear to judge: after all others."""
+        closed_by = cache(rules.closed_by)
+        floors = (self._floor(pod, closed_by, bound) for bound in bounds)
+        for floor in sorted(floor for floor in floors if floor is not None):
+            if best is not None and floor >= best[0]:
+                break
+            best = self._better(best, floor.node, self._victims_among_friends(pod, floor.node))
+        return best
+
+    @staticmethod
+    def _better(best: Best | None, node: str, victims: list[Pod]) -> Best | None:
+        if not victims:
+            return best
+        cost = Cost(max(victim.spec.priority for victim in victims), len(victims), node)
+        return (cost, victims) if best is None or cost < best[0] else best
 
     # which nodes to look at
 
@@ -71,20 +94,33 @@ class Preemption:
             if static_ok(cluster.profile, pod.spec.request, node):
                 yield Cost(pods[0].spec.priority, 1, name)
 
-    # what one node would cost
+    def _floor(self, pod: Pod, closed_by: Callable[[Relations], bool], bound: Cost) -> Cost | None:
+        """A better bound: whoever closes the node has to go; None where one of them is not cheaper than the pod."""
+        pods = self._cluster.cheapest_first(bound.node)
+        closing = [one.spec.priority for one in pods if closed_by(one.relations)]
+        if not closing:
+            return bound
+        dearest = max(closing)
+        if dearest >= pod.spec.priority:
+            return None
+        return Cost(max(bound.priority, dearest), max(bound.victims, len(closing)), bound.node)
 
-    def _victims(self, pod: Pod, name: str, swayed: bool) -> list[Pod]:
-        """The pods of a node that have to go; empty where their going would not do."""
-        cheaper = [one for one in self._cluster.cheapest_first(name) if one.spec.priority < pod.spec.priority]
-        node = self._cluster.table.nodes[name]
-        return self._victims_among_friends(pod, node, cheaper) if swayed else victims_by_size(pod, node, cheaper)
+    # what one node would cost: the pods that have to go; none where their going would not do
 
-    def _victims_among_friends(self, pod: Pod, node: Node, cheaper: Sequence[Pod]) -> list[Pod]:
+    def _cheaper(self, pod: Pod, node: str) -> list[Pod]:
+        return [one for one in self._cluster.cheapest_first(node) if one.spec.priority < pod.spec.priority]
+
+    def _victims_by_size(self, pod: Pod, name: str) -> list[Pod]:
+        """Where only requests matter."""
+        return victims_by_size(pod, self._cluster.table.nodes[name], self._cheaper(pod, name))
+
+    def _victims_among_friends(self, pod: Pod, name: str) -> list[Pod]:
         """Where the affinity rules may change with every pod removed: they really are, and put back in the end."""
         affinity, request = self._cluster.affinity, pod.spec.request
+        node = self._cluster.table.nodes[name]
         victims: list[Pod] = []
         free = node.free
-        for one in cheaper:
+        for one in self._cheaper(pod, name):
             affinity.remove(one.relations, node)
             victims.append(one)
             free = _more(free, one)

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kube32_sim.options import CommandError
+
 JsonObject = dict[str, Any]
 
 
-class PreviewError(Exception):
+class PreviewError(CommandError):
     """What keeps a preview from being made; the message may have several lines, one a problem, each naming a field."""
 
 
@@ -100,6 +102,9 @@ class Placer(Protocol):
     """The rules of a profile, at work on a cluster's state.  Each pod placed counts for the next."""
 
     profile: str
-    warnings: Sequence[str]
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What is to be known beside the placements; asked for after the last one."""
 
     def place(self, pod: WantedPod, *, details: bool) -> Placement: ...

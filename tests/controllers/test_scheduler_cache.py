@@ -104,6 +104,7 @@ def test_decisions_agree_with_the_plain_rule_after_every_change(seed, way, monke
     few, patience = WAYS[way]
     monkeypatch.setattr(choosing, "FEW", few)
     monkeypatch.setattr(choosing, "PATIENCE", patience)
+    monkeypatch.setattr(choosing, "numpy_loaded", lambda: False)
     cluster = Cluster(seed)
     for _ in range(120):
         cluster.rng.choice((cluster.change_node, cluster.change_pod))()
@@ -173,6 +174,6 @@ def test_equal_pods_look_only_at_the_nodes_that_changed(monkeypatch):
         places.append(cache.decide(pod_request(new["spec"])).node)
         new["spec"]["nodeName"] = places[-1]
         cache.put_pod(new, 1000 + number)
-    before_it_pays = 300 // 64 + 3
+    before_it_pays = 300 // 128 + 3
     assert len(asked) <= 300 * before_it_pays + 100
     assert places == [f"n{number:03}" for number in range(100)]

@@ -24,6 +24,7 @@ def go(monkeypatch):
     def go(way):
         monkeypatch.setattr(choosing, "FEW", way[0])
         monkeypatch.setattr(choosing, "PATIENCE", way[1])
+        monkeypatch.setattr(choosing, "numpy_loaded", lambda: False)
 
     return go
 
@@ -31,12 +32,15 @@ def go(monkeypatch):
 def plain(table, request):
     verdicts = {name: evaluate(table.profile, request, node) for name, node in table.nodes.items()}
     best = choose((name, value) for name, value in verdicts.items() if not isinstance(value, str))
-    return best, Counter(value for value in verdicts.values() if isinstance(value, str))
+    tied = sorted(name for name, value in verdicts.items() if best and value == best[1])
+    return best, tied, Counter(value for value in verdicts.values() if isinstance(value, str))
 
 
 def asked(chooser, request):
     found = chooser.choose(request)
-    return (None if found is None else (found[1].name, found[0])), chooser.reasons(request)
+    if found is None:
+        return None, [], chooser.reasons(request)
+    return (found[1].name, found[0]), chooser.tied(request, found[0]), chooser.reasons(request)
 
 
 class Nodes:
@@ -108,7 +112,8 @@ def place(table, chooser, request):
     return node.name
 
 
-def test_numpy_is_loaded_when_it_pays_and_not_before():
+def test_numpy_is_loaded_when_it_pays_and_not_before(monkeypatch):
+    monkeypatch.setattr(choosing, "numpy_loaded", lambda: False)
     table = table_of(100)
     chooser = Chooser(table)
     for number in range(choosing.PATIENCE // 100 - 1):

@@ -1,0 +1,62 @@
+"""Where a preview starts: the nodes and pods of a running cluster, or of a file."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from kube32_sim.api.errors import ApiError
+from kube32_sim.client import NODES, PODS, Resource, Unreachable
+from kube32_sim.preview.placements import ClusterState, PreviewError
+
+if TYPE_CHECKING:
+    from kube32_sim.http_client import HttpClient
+    from kube32_sim.kubeconfig import Access
+
+JsonObject = dict[str, Any]
+
+PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses")
+LIMIT_RANGES = Resource("", "v1", "limitranges")
+
+
+async def read_cluster(access: Access) -> ClusterState:
+    """What a server has now.  Nodes and pods are read as of one moment; nothing is written."""
+    from kube32_sim.http_client import HttpClient
+
+    async with HttpClient(access) as client:
+        try:
+            nodes = await client.list(NODES)
+            pods, classes, ranges = await asyncio.gather(
+                client.list(PODS, at=nodes.resource_version),
+                _read_if_allowed(client, PRIORITY_CLASSES),
+                _read_if_allowed(client, LIMIT_RANGES),
+            )
+        except ApiError as error:
+            raise PreviewError(f"cannot read the cluster at {access.server}: {error.message}") from error
+        except Unreachable as error:
+            raise PreviewError(f"cannot reach the cluster: {error}") from error
+    warnings = [warning for _, warning in (classes, ranges) if warning]
+    return ClusterState(nodes.items, pods.items, classes[0], ranges[0], warnings)
+
+
+async def _read_if_allowed(client: HttpClient, resource: Resource) -> tuple[list[JsonObject], str]:
+    """(objects, warning): who may read nodes and pods may not be allowed to read these."""
+    try:
+        return (await client.list(resource)).items, ""
+    except ApiError as error:
+        return [], f"{resource.plural} cannot be read and do not count: {error.message}"
+
+
+def read_file(path: str) -> ClusterState:
+    """Nodes, and the pods they have already, of a file such as `kubectl get nodes,pods -A -o yaml` writes."""
+    from kube32_sim.preview.manifests import read_manifests
+
+    found: dict[str, list[JsonObject]] = {"Node": [], "Pod": [], "PriorityClass": [], "LimitRange": []}
+    for manifest in read_manifests([path]):
+        if manifest.obj["kind"] not in found:
+            kinds = ", ".join(found)
+            raise PreviewError(f"{manifest.source}: --nodes takes objects of the kinds {kinds} only")
+        found[manifest.obj["kind"]].append(manifest.obj)
+    if not found["Node"]:
+        raise PreviewError(f"{path}: there is no Node in it")
+    return ClusterState(found["Node"], found["Pod"], found["PriorityClass"], found["LimitRange"])
