@@ -214,14 +214,16 @@ def _add_preview(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--profile",
         choices=("kube32", "kestrel"),
-        help="rules: kube32, as the simulator schedules; kestrel, by cpu and memory with taints, affinity, preemption "
+        metavar="NAME",
+        help="rules: kube32, as the simulator schedules, or kestrel: cpu and memory, taints, affinity, preemption "
         "(default: kube32)",
     )
     parser.add_argument(
         "-o",
         "--output",
         choices=("table", "wide", "json", "yaml"),
-        help="wide, json and yaml tell of every node (default: table)",
+        metavar="FORMAT",
+        help="table, wide, json or yaml; all but table tell of every node (default: table)",
     )
     parser.add_argument(
         "--verify",

@@ -5,10 +5,9 @@ A table that has changed is printed as it should be: put that into the document.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,14 +16,15 @@ import pytest
 
 from kube32_sim.api import steering
 from kube32_sim.api.idle import IDLE
+from kube32_sim.arguments import build_parser
 from kube32_sim.client import NODES, PODS
 from kube32_sim.kubelet.boards import HARDWARE, KIB, Profile, profiles
 from kube32_sim.kubelet.node_object import amounts, node_labels
 from kube32_sim.options import LOOPS
-from tests.support.documents import commands, timeless
+from tests.support.documents import blocks, commands, timeless
 from tests.support.http import Http
 from tests.support.kubectl import Kubectl
-from tests.support.servers import CLONE, command_environment
+from tests.support.servers import CLONE
 from tests.support.waiting import until
 
 if TYPE_CHECKING:
@@ -80,22 +80,29 @@ def cells(document: str, first_column: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in found.splitlines()]
 
 
+def parser_of(command: str) -> argparse.ArgumentParser:
+    (commands,) = (action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    parser = commands.choices[command]
+    assert isinstance(parser, argparse.ArgumentParser)
+    return parser
+
+
 def helped(command: str) -> str:
-    """The table of a command's options, from what it prints for --help."""
-    environment = command_environment(COLUMNS="400", NO_COLOR="1")
-    told = subprocess.run(
-        [sys.executable, "-m", "kube32_sim", command, "--help"],
-        check=True, capture_output=True, text=True, env=environment, encoding="utf-8",
-    ).stdout  # fmt: skip
+    """The table of a command's options, from what its parser says for --help."""
     rows = []
-    for option, text in re.findall(r"^  (--\w\S*(?: \S+)?)\s{2,}(\S.*)$", told, re.M):
+    for action in parser_of(command)._actions[1:]:
+        *short, name = action.option_strings
+        takes_value = action.nargs != 0
+        value = f" {action.metavar or action.dest.upper()}" if takes_value else ""
+        text = str(action.help) % {"default": action.default}
         what, default = re.fullmatch(r"(.*?)(?: \(default: (.*)\))?", text).groups()  # type: ignore[union-attr]
-        rows.append([f"`{option}`", f"`{default}`" if default else "", what])
+        option = ", ".join([*(f"`{one}`" for one in short), f"`{name}{value}`"])
+        rows.append([option, f"`{default}`" if default else "", what])
     assert len(rows) > 4
     return table("option; default; what it does", rows)
 
 
-@pytest.mark.parametrize("command", ["serve", "kubelet"])
+@pytest.mark.parametrize("command", ["serve", "kubelet", "preview"])
 def test_all_options_are_told(command: str) -> None:
     assert helped(command) in REFERENCE, helped(command)
 
@@ -159,6 +166,13 @@ def test_the_examples_of_the_reference(kubectl: Kubectl) -> None:
     for command in commands(REFERENCE):
         words = command.text.replace("'", "").split()
         assert timeless(kubectl(*words[1:])) == timeless(command.output), command.text
+
+
+def test_the_example_of_kestrel(capsys: pytest.CaptureFixture[str]) -> None:
+    document = (CLONE / "docs/kestrel.md").read_text(encoding="utf-8")
+    (program,), (printed,) = blocks(document, "python"), blocks(document, "text")
+    exec(program, {})
+    assert capsys.readouterr().out == printed
 
 
 # what it does not do

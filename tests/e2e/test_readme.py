@@ -17,7 +17,8 @@ README = (CLONE / "README.md").read_text(encoding="utf-8")
 
 
 def run(command: str, environment: dict[str, str]) -> str:
-    """What it prints in a terminal."""
+    """What it prints in a terminal.  What run.py would prepare is there already."""
+    command = command.replace("python3 run.py", f"{sys.executable} -m kube32_sim")
     done = subprocess.run(
         ["sh", "-c", command],
         check=False,
