@@ -1,0 +1,209 @@
+"""Where a preview by Kestrel's rules starts: the nodes and pods of a cluster, checked together with the wanted pods.
+
+`kubernetes` translates one object; here is what takes several to know.  Every problem is found before a pod is placed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kube32_sim.api.pod_state import finished
+from kube32_sim.kestrel.models import NODE, ZONE, Node, PodSpec
+from kube32_sim.preview.amounts import RESOURCES
+from kube32_sim.preview.beyond import Problem
+from kube32_sim.preview.kubernetes import Translation, kestrel_node, problems_of_new, soft_taints, translation
+from kube32_sim.preview.placements import ClusterState, PreviewError, WantedPod
+from kube32_sim.preview.terms import HOSTNAME_LABEL, ZONE_LABEL, name_of
+
+JsonObject = dict[str, Any]
+
+ADVICE = "use --profile kube32"
+NAMED = 5
+"""How many nodes a message names before it counts the others."""
+UNTIMED = "~"
+"""After every time: a pod that nothing tells the age of is a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A pod and what Kestrel makes of it.  source: how messages call it."""
+
+    source: str
+    obj: JsonObject
+    read: Translation
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """A pod that has its node.
+
+    spec: what counts while it stays there.  doubts: what spec does not say, which matters when it is placed again.
+    """
+
+    obj: JsonObject
+    read: Translation
+    node: Node
+    spec: PodSpec
+    doubts: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """residents: in the order of their seq."""
+
+    nodes: tuple[Node, ...]
+    residents: tuple[Resident, ...]
+    warnings: tuple[str, ...]
+
+
+def start(state: ClusterState, wanted: Sequence[WantedPod]) -> Start:
+    """PreviewError with a line for each problem of a node, of a wanted pod, or of a pod that is there."""
+    read = [kestrel_node(node) for node in state.nodes]
+    new = [Subject(pod.source or f"pod {name_of(pod.obj)}", pod.obj, translation(pod.obj)) for pod in wanted]
+    bound = [Subject(_title(pod), pod, translation(pod)) for pod in sorted(filter(_is_bound, state.pods), key=age)]
+    asking = _asking(new, bound)
+    lines = [f"node {node.name}: {problem}" for node, problems in read for problem in problems]
+    lines += [
+        _line(pod, problem, f"remove it or {ADVICE}") for pod in new for problem in problems_of_new(pod.obj, pod.read)
+    ]
+    kinds = {pod.read.spec.labels: pod.obj for pod in new}.values()
+    lines += [_line(pod, problem, ADVICE) for pod in bound for problem in _problems_of_bound(pod, kinds)]
+    lines += _problems_of_domains(state.nodes, asking)
+    if lines:
+        raise PreviewError("\n".join(dict.fromkeys(lines)))
+    nodes = {node.name: node for node, _ in read}
+    warnings = [
+        *_warnings_about_nodes(state.nodes, nodes.values(), NODE in asking),
+        *_warnings_about_pods(new, bound, nodes),
+    ]
+    return Start(tuple(nodes.values()), tuple(_residents(bound, nodes, state.nodes)), tuple(dict.fromkeys(warnings)))
+
+
+def age(pod: JsonObject) -> tuple[str, str]:
+    """Order of the seq of pods that are bound: when they came to their node, as nearly as it is told, then by name.
+
+    status.startTime is what kube-scheduler compares; a pod that no kubelet has seen yet was bound or created at a time.
+    """
+    status = pod.get("status") or {}
+    bound = (one.get("lastTransitionTime") for one in status.get("conditions") or () if one["type"] == "PodScheduled")
+    times = (status.get("startTime"), *bound, pod["metadata"].get("creationTimestamp"), UNTIMED)
+    return next(str(time) for time in times if time), name_of(pod)
+
+
+def some(names: Collection[str]) -> str:
+    shown = ", ".join(list(names)[:NAMED])
+    return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
+
+
+def _is_bound(pod: JsonObject) -> bool:
+    return bool(pod["spec"].get("nodeName")) and not finished(pod)
+
+
+def _title(pod: JsonObject) -> str:
+    return f"pod {name_of(pod)} on node {pod['spec']['nodeName']}"
+
+
+def _line(pod: Subject, problem: Problem, advice: str) -> str:
+    return f"{pod.source}: {problem}{f'; {advice}' if problem.beyond else ''}"
+
+
+def _without(nodes: Iterable[JsonObject], label: str) -> list[str]:
+    return [node["metadata"]["name"] for node in nodes if label not in (node["metadata"].get("labels") or {})]
+
+
+# problems
+
+
+def _problems_of_bound(pod: Subject, new: Collection[JsonObject]) -> Iterator[Problem]:
+    """What matters while it stays.  An anti-affinity term that Kestrel cannot say does where it is about a new pod."""
+    yield from pod.read.lasting
+    for term in pod.read.repelling:
+        if any(term.may_select(one) for one in new):
+            yield from term.problems
+
+
+def _asking(new: Iterable[Subject], bound: Iterable[Subject]) -> dict[str, str]:
+    """For each topology some pod that has terms about it which count from the start."""
+    asking: dict[str, str] = {}
+    for pod in new:
+        for term in pod.read.terms:
+            asking.setdefault(term.topology, pod.source)
+    for pod in bound:
+        if any(term.topology == NODE for term in pod.read.spec.anti_terms):
+            asking.setdefault(NODE, pod.source)
+    return asking
+
+
+def _problems_of_domains(nodes: Sequence[JsonObject], asking: Mapping[str, str]) -> Iterator[str]:
+    """Kestrel's domains are each node by itself, and zones: every node is in one."""
+    outside = _without(nodes, ZONE_LABEL)
+    if ZONE in asking and outside:
+        yield f"no label {ZONE_LABEL} on node {some(outside)}: {asking[ZONE]} has affinity terms about zones"
+    if NODE in asking:
+        for label, names in _by_hostname(nodes).items():
+            if len(names) > 1:
+                where = f"on nodes {some(names)}"
+                yield f"one {HOSTNAME_LABEL}={label} {where}: {asking[NODE]} has affinity terms about nodes"
+
+
+def _by_hostname(nodes: Iterable[JsonObject]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        name = node["metadata"]["name"]
+        found.setdefault((node["metadata"].get("labels") or {}).get(HOSTNAME_LABEL, name), []).append(name)
+    return found
+
+
+# pods that are there
+
+
+def _residents(
+    bound: Iterable[Subject], nodes: Mapping[str, Node], objects: Sequence[JsonObject]
+) -> Iterator[Resident]:
+    outside = _without(objects, ZONE_LABEL)
+    for pod in bound:
+        node, spec = nodes.get(pod.obj["spec"]["nodeName"]), pod.read.spec
+        if node is None:
+            continue
+        doubts = [*pod.read.placing, *pod.read.notes]
+        if outside and any(term.topology == ZONE for term in pod.read.terms):
+            doubts.append(Problem("spec.affinity", f"has terms about zones, and node {some(outside)} is in none"))
+        if node.name in outside:
+            # Nobody is kept out of a zone by a pod that is in none; Kestrel would take the node for one.
+            spec = replace(spec, anti_terms=tuple(term for term in spec.anti_terms if term.topology != ZONE))
+        yield Resident(pod.obj, pod.read, node, spec, tuple(doubts))
+
+
+# warnings
+
+
+def _warnings_about_nodes(objects: Sequence[JsonObject], nodes: Collection[Node], hostnames: bool) -> Iterator[str]:
+    for taint, names in _by_soft_taint(objects).items():
+        yield f"taint {taint} of node {some(names)} does not count: Kestrel has no preferences"
+    for place, resource in enumerate(RESOURCES):
+        empty = [node.name for node in nodes if node.free[place] <= 0]
+        if empty:
+            yield f"no allocatable {resource} on node {some(empty)}: only pods that ask for none can be placed there"
+    unnamed = _without(objects, HOSTNAME_LABEL)
+    if hostnames and unnamed:
+        yield f"no label {HOSTNAME_LABEL} on node {some(unnamed)}: its name stands for it in affinity terms"
+
+
+def _by_soft_taint(nodes: Iterable[JsonObject]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        for key, value, effect in soft_taints(node):
+            text = f"{key}={value}:{effect}" if value else f"{key}:{effect}"
+            found.setdefault(text, []).append(node["metadata"]["name"])
+    return found
+
+
+def _warnings_about_pods(new: Iterable[Subject], bound: Iterable[Subject], nodes: Collection[str]) -> Iterator[str]:
+    for pod in new:
+        for note in pod.read.notes:
+            yield f"{pod.source}: {note}"
+    for pod in bound:
+        if pod.obj["spec"]["nodeName"] not in nodes:
+            yield f"{pod.source}: there is no such node, and the pod does not count"
