@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 
+NAMESPACED = ("Pod", "LimitRange")
+
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses")
 LIMIT_RANGES = Resource("", "v1", "limitranges")
 
@@ -53,10 +55,12 @@ def read_file(path: str) -> ClusterState:
 
     found: dict[str, list[JsonObject]] = {"Node": [], "Pod": [], "PriorityClass": [], "LimitRange": []}
     for manifest in read_manifests([path]):
-        if manifest.obj["kind"] not in found:
+        if manifest.kind not in found:
             kinds = ", ".join(found)
             raise PreviewError(f"{manifest.source}: --nodes takes objects of the kinds {kinds} only")
-        found[manifest.obj["kind"]].append(manifest.obj)
+        if manifest.kind in NAMESPACED:
+            manifest.obj["metadata"].setdefault("namespace", manifest.namespace)
+        found[manifest.kind].append(manifest.obj)
     if not found["Node"]:
         raise PreviewError(f"{path}: there is no Node in it")
     return ClusterState(found["Node"], found["Pod"], found["PriorityClass"], found["LimitRange"])
