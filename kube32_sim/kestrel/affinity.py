@@ -145,6 +145,7 @@ class AffinityIndex:
         self._label_sets: dict[Labels, LabelSet] = {}
         self._by_label: dict[tuple[str, str], list[LabelSet]] = {}
         self._selected: dict[Labels, Selected] = {}
+        self._selecting: dict[tuple[str, str] | None, list[Selected]] = {}
 
     def relations(self, spec: PodSpec) -> Relations:
         key = (spec.labels, spec.affinity_terms, spec.anti_terms)
@@ -165,15 +166,17 @@ class AffinityIndex:
             found = self._label_sets[labels] = LabelSet(labels)
             for item in labels:
                 self._by_label.setdefault(item, []).append(found)
-            found.selected_by = [
-                selected for match, selected in self._selected.items() if selector_matches(match, found.labels)
-            ]
+            for key in (None, *labels):
+                near = self._selecting.get(key, ())
+                found.selected_by += (one for one in near if selector_matches(one.match, found.labels))
         return found
 
     def _select(self, match: Labels) -> Selected:
         found = self._selected.get(match)
         if found is None:
             found = self._selected[match] = Selected(match)
+            rarest = min(match, key=lambda item: len(self._selecting.get(item, ())), default=None)
+            self._selecting.setdefault(rarest, []).append(found)
             for label_set in self._candidates(match):
                 if selector_matches(match, label_set.labels):
                     label_set.selected_by.append(found)

@@ -7,23 +7,23 @@ where they might not do, nothing is asked here (`Columns.take`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kube32_sim.kestrel.affinity import Barrier
-from kube32_sim.kestrel.filters import static_reason
-from kube32_sim.kestrel.models import ZONE, Node, Request
+from kube32_sim.kestrel.filters import MISMATCH, UNTOLERATED, WRONG_NAME, untolerated
+from kube32_sim.kestrel.models import ZONE, Node, Request, Taint
 from kube32_sim.kestrel.nodes import NodeTable
 from kube32_sim.kestrel.score import mean_of_percentages, score
 
 LARGEST = 2**55
 """Figures up to this can be multiplied by 100, and a few of them added, in 64 bits."""
 LEAST = np.iinfo(np.int64).min
-STATICS = 256
-"""For how many different selectors and tolerations the answers of all nodes are kept."""
+KEPT = 512
+"""For how many selectors and tolerations together, and for how many labels, the answers of all nodes are kept."""
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -73,7 +73,11 @@ class Columns:
         self.free = [np.zeros(len(nodes), np.int64) for _ in self._profile.fitted]
         self._capacity = [np.ones(len(nodes), np.int64) for _ in self._profile.scored]
         self._without: dict[int, Node] = {}
-        self._statics: dict[tuple[Any, ...], tuple[Mask, list[str]]] = {}
+        self._barred = np.zeros(len(nodes), np.bool_)
+        self._taints: dict[tuple[Taint, ...], int] = {}
+        self._taints_of = np.zeros(len(nodes), np.intp)
+        self._with_label: dict[tuple[str, str], Mask] = {}
+        self._statics: dict[tuple[Any, ...], Mask] = {}
         self._facts: list[tuple[Any, ...]] = [()] * len(nodes)
         for row, node in enumerate(nodes):
             self._write(row, node)
@@ -96,10 +100,11 @@ class Columns:
             column[row] = max(node.capacity[place], 1)
             if node.capacity[place] <= 0:
                 self._without[row] = node
-        for (selector, tolerations, node_name), (mask, reasons) in self._statics.items():
-            request = Request((), (), selector, tolerations, node_name)
-            reasons[row] = static_reason(self._profile, request, node)
-            mask[row] = bool(reasons[row])
+        self._barred[row] = bool(node.barred)
+        self._taints_of[row] = self._taints.setdefault(node.taints, len(self._taints))
+        for (key, value), mask in self._with_label.items():
+            mask[row] = node.labels.get(key) == value
+        self._statics.clear()
 
     # asking
 
@@ -120,7 +125,7 @@ class Columns:
 
     def _scores_of_feasible(self, request: Request, barrier: Barrier | None) -> Numbers:
         """Of each node, LEAST where it is not feasible."""
-        bad = self._static(request)[0].copy()
+        bad = self._static(request).copy()
         if barrier is not None:
             self._close(bad, barrier)
         for place, least, _ in request.checks:
@@ -140,9 +145,11 @@ class Columns:
 
     def reasons(self, request: Request, barrier: Barrier | None = None) -> Counter[str]:
         """How many nodes fail, by the reason: that of the first filter that a node fails."""
-        mask, static = self._static(request)
-        reasons = Counter(reason for reason in static if reason) if mask.any() else Counter[str]()
-        left = ~mask
+        reasons = Counter(self._table.barred)
+        left = ~self._barred
+        for reason, fails in self._static_filters(request):
+            reasons[reason] += int(np.count_nonzero(left & fails))
+            left &= ~fails
         for place, least, reason in request.checks:
             short = left & (self.free[place] < least)
             reasons[reason] += int(np.count_nonzero(short))
@@ -153,19 +160,38 @@ class Columns:
         return Counter({reason: count for reason, count in reasons.items() if reason and count})
 
     def static_ok(self, request: Request) -> Mask:
-        mask: Mask = ~self._static(request)[0]
+        mask: Mask = ~self._static(request)
         return mask
 
-    def _static(self, request: Request) -> tuple[Mask, list[str]]:
-        """(whether, why) each node fails the filters that do not depend on the pods on it; kept."""
+    def _static(self, request: Request) -> Mask:
+        """Which nodes fail the filters that do not depend on the pods on them; kept, not to be changed."""
         key = request[2:]
         found = self._statics.get(key)
         if found is None:
-            if len(self._statics) >= STATICS:
+            if len(self._statics) >= KEPT:
                 self._statics.clear()
-            nodes = self._table.nodes
-            reasons = [static_reason(self._profile, request, nodes[name]) for name in self.names]
-            found = self._statics[key] = (np.array([bool(reason) for reason in reasons], np.bool_), reasons)
+            found = self._barred.copy()
+            for _, fails in self._static_filters(request):
+                found |= fails
+            self._statics[key] = found
+        return found
+
+    def _static_filters(self, request: Request) -> Iterator[tuple[str, Mask]]:
+        """(reason, which nodes fail) of `filters.static_reason`, in its order, but for nodes that are barred."""
+        if request.node_name:
+            yield WRONG_NAME, ~self.mask_of(name for name in [request.node_name] if name in self.rows)
+        for item in request.selector:
+            yield MISMATCH, ~self._labelled(item)
+        if self._profile.taints and self._taints.keys() != {()}:
+            fails = [untolerated(taints, request.tolerations) is not None for taints in self._taints]
+            yield UNTOLERATED, np.array(fails, np.bool_)[self._taints_of]
+
+    def _labelled(self, item: tuple[str, str]) -> Mask:
+        found = self._with_label.get(item)
+        if found is None:
+            if len(self._with_label) >= KEPT:
+                self._with_label.clear()
+            found = self._with_label[item] = self.mask_of(self._table.labelled([item]))
         return found
 
     def _close(self, bad: Mask, barrier: Barrier) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 from kube32_sim.kestrel.affinity import Barrier, Relations, affinity_ok, barrier, swayed_by
@@ -36,30 +37,33 @@ class Preemption:
         self._candidates: Candidates | None = None
 
     def preempt_for(self, pod: Pod) -> tuple[Node, list[Pod]] | None:
-        """The node where a pod that fits nowhere would evict least, and its victims; None where there is none."""
+        """The node where a pod that fits nowhere would evict least, and its victims; None where there is none.
+
+        Best first: what is judged next is always what may cost least.
+        """
         rules = barrier(pod.relations) if self._cluster.profile.affinity else None
         swayed = swayed_by(rules) if rules is not None else set()
+        closed_by = cache(rules.closed_by) if rules is not None else _nobody
+        later: list[Cost] = []
         best: Best | None = None
-        later = []
         for bound in self._bounds(pod, rules, swayed):
+            best = self._best_until(bound, pod, later, best)
             if best is not None and bound >= best[0]:
                 break
-            if bound.node in swayed:
-                later.append(bound)
-            else:
+            if bound.node not in swayed:
                 best = self._better(best, bound.node, self._victims_by_size(pod, bound.node))
-        if rules is not None:
-            best = self._best_of_swayed(pod, rules, later, best)
+                continue
+            floor = self._floor(pod, closed_by, bound)
+            if floor is not None:
+                heappush(later, floor)
+        best = self._best_until(None, pod, later, best)
         return None if best is None else (self._cluster.table.nodes[best[0].node], best[1])
 
-    def _best_of_swayed(self, pod: Pod, rules: Barrier, bounds: Iterable[Cost], best: Best | None) -> Best | None:
-        """The same for nodes where the affinity rules matter, which are dear to judge: after all others."""
-        closed_by = cache(rules.closed_by)
-        floors = (self._floor(pod, closed_by, bound) for bound in bounds)
-        for floor in sorted(floor for floor in floors if floor is not None):
-            if best is not None and floor >= best[0]:
-                break
-            best = self._better(best, floor.node, self._victims_among_friends(pod, floor.node))
+    def _best_until(self, bound: Cost | None, pod: Pod, later: list[Cost], best: Best | None) -> Best | None:
+        """Judge the nodes put off whose own bound is not above this one; None: whatever has a chance left."""
+        while later and (bound is None or later[0] <= bound) and (best is None or later[0] < best[0]):
+            node = heappop(later).node
+            best = self._better(best, node, self._victims_among_friends(pod, node))
         return best
 
     @staticmethod
@@ -118,36 +122,40 @@ class Preemption:
         """Where the affinity rules may change with every pod removed: they really are, and put back in the end."""
         affinity, request = self._cluster.affinity, pod.spec.request
         node = self._cluster.table.nodes[name]
-        victims: list[Pod] = []
+        removed: list[Pod] = []
         free = node.free
         for one in self._cheaper(pod, name):
             affinity.remove(one.relations, node)
-            victims.append(one)
+            removed.append(one)
             free = _more(free, one)
             if fits(request, free) and affinity_ok(pod.relations, node):
-                self._give_back(pod, node, free, victims)
-                break
-        else:
-            self._put_back(victims, node)
-            return []
-        self._put_back(victims, node)
-        return victims
+                victims = self._give_back(pod, node, free, removed)
+                self._put_back(victims, node)
+                return victims
+        self._put_back(removed, node)
+        return []
 
-    def _give_back(self, pod: Pod, node: Node, free: Amounts, victims: list[Pod]) -> None:
-        """Put those of the removed pods back with which the pod still fits, the dearest first."""
+    def _give_back(self, pod: Pod, node: Node, free: Amounts, removed: Sequence[Pod]) -> list[Pod]:
+        """Put those of the removed pods back with which the pod still fits, the dearest first; answers the others."""
         affinity = self._cluster.affinity
-        for one in reversed(victims.copy()):
+        victims = []
+        for one in reversed(removed):
             affinity.add(one.relations, node)
             left = _less(free, one)
             if fits(pod.spec.request, left) and affinity_ok(pod.relations, node):
-                victims.remove(one)
                 free = left
             else:
                 affinity.remove(one.relations, node)
+                victims.append(one)
+        return victims
 
     def _put_back(self, pods: Iterable[Pod], node: Node) -> None:
         for pod in pods:
             self._cluster.affinity.add(pod.relations, node)
+
+
+def _nobody(relations: Relations) -> bool:
+    return False
 
 
 def victims_by_size(pod: Pod, node: Node, cheaper: Sequence[Pod]) -> list[Pod]:
