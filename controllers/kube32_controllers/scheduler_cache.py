@@ -63,6 +63,10 @@ class PodRecord:
     counted: bool = False
 
 
+def key_of(pod: JsonObject) -> str:
+    return f"{pod['metadata'].get('namespace', '')}/{pod['metadata']['name']}"
+
+
 def waits_for_node(pod: JsonObject) -> bool:
     """Whether this scheduler is to find a node for the pod."""
     spec = pod.get("spec") or {}
@@ -179,7 +183,7 @@ class SchedulerCache:
 
     def put_pod(self, obj: JsonObject, revision: int) -> None:
         metadata, status = obj["metadata"], obj.get("status") or {}
-        key = f"{metadata.get('namespace', '')}/{metadata['name']}"
+        key = key_of(obj)
         if status.get("phase") in FINISHED:
             self.drop_pod(key)
             return
@@ -195,6 +199,11 @@ class SchedulerCache:
         old = self._pods.pop(key, None)
         if old is not None:
             self._place(old, None)
+
+    def is_reported(self, key: str) -> bool:
+        """Whether a pod is bound, and what its node reports as free is what that pod leaves."""
+        pod = self._pods.get(key)
+        return pod is not None and bool(pod.node) and not pod.counted
 
     def _record(self, key: str, obj: JsonObject, revision: int, old: PodRecord | None) -> PodRecord:
         metadata, spec = obj["metadata"], obj.get("spec") or {}

@@ -98,7 +98,12 @@ def place(parsed: argparse.Namespace) -> int:
 
     manifests = read_manifests(parsed.filename, parsed.namespace)
     wanted, state = wanted_pods(manifests, read_state(parsed))
-    placer = make_placer(parsed.profile or "kube32", state, wanted)
+    profile = parsed.profile or "kube32"
+    if profile == "kube32":
+        from kube32_sim.preview.kube32 import without_replaced
+
+        state = without_replaced(state)
+    placer = make_placer(profile, state, wanted)
     output = parsed.output or "table"
     placements = place_all(placer, wanted, details=output != "table")
     for warning in (*state.warnings, *placer.warnings):

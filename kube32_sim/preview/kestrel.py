@@ -17,7 +17,7 @@ from kube32_sim.kestrel.profiles import KESTREL
 from kube32_sim.kestrel.score import percent
 from kube32_sim.preview.amounts import RESOURCES, most_pods
 from kube32_sim.preview.kubernetes import translation
-from kube32_sim.preview.placements import ClusterState, Placement, Verdict, Victim, WantedPod
+from kube32_sim.preview.placements import ClusterState, Placement, Verdict, Victim, WantedPod, shared
 from kube32_sim.preview.start import Resident, start
 from kube32_sim.preview.terms import name_of
 
@@ -54,7 +54,8 @@ class KestrelPlacer:
         rules = barrier(cluster.affinity.relations(spec))
         verdicts = tuple(self._verdicts(spec.request, rules)) if details else ()
         best = cluster.chooser.choose(spec.request, rules)
-        tied = self._tied(spec.request, rules, best[0]) if best is not None else ()
+        score = best[0] if best is not None else None
+        tied = cluster.chooser.tied(spec.request, score, rules) if score is not None else []
         reasons = cluster.chooser.reasons(spec.request, rules) if best is None else {}
         before = len(cluster.log)
         node = cluster.submit(self._free_key(name), spec)
@@ -63,7 +64,15 @@ class KestrelPlacer:
         victims = self._victims(cluster.log[before:])
         self._warn_of_full_nodes({node.name, *(victim.node for victim in victims if victim.node)})
         message = f"Successfully assigned {name} to {node.name}{_after(victims)}"
-        return Placement(pod, node.name, best[0] if best is not None else None, message, tied, victims, verdicts)
+        return Placement(
+            pod,
+            node.name,
+            best[0] if best is not None else None,
+            message,
+            shared(tied),
+            victims,
+            verdicts,
+        )
 
     def _free_key(self, name: str) -> str:
         """What the cluster is to call a pod: its namespace and name, unless there is one that is called so."""
@@ -91,14 +100,6 @@ class KestrelPlacer:
                 yield Verdict(name, reason)
             else:
                 yield Verdict(name, score=answer, percentages=tuple(_percentages(request, node)))
-
-    def _tied(self, request: Request, rules: Barrier | None, score: int) -> tuple[str, ...]:
-        """The nodes of the best score, if there are several."""
-        nodes = self._cluster.table.nodes
-        names = [name for name, answer in self._filters.answers(request).items() if answer == score]
-        if rules is not None:
-            names = [name for name in names if not rules.reason(nodes[name])]
-        return tuple(sorted(names)) if len(names) > 1 else ()
 
     # what happens
 

@@ -6,23 +6,58 @@ two cannot disagree.  A pod that has been placed counts as the scheduler counts 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from kube32_controllers.scheduler_cache import SCHEDULER_NAMES, SchedulerCache
-from kube32_controllers.scheduler_figures import pod_request
+from kube32_controllers.scheduler_cache import SCHEDULER_NAMES, SchedulerCache, key_of
+from kube32_controllers.scheduler_figures import node_figures, pod_request
 
 from kube32_sim.api import quantity
 from kube32_sim.kestrel.filters import evaluate
-from kube32_sim.kestrel.models import Node, Request
+from kube32_sim.kestrel.models import Amounts, Node, Request
 from kube32_sim.kestrel.profiles import KUBE32
 from kube32_sim.kestrel.score import percent
-from kube32_sim.preview.placements import ClusterState, Placement, Verdict, WantedPod
+from kube32_sim.preview.placements import ClusterState, Placement, Verdict, WantedPod, shared
 
 JsonObject = dict[str, Any]
 
 BYTES = frozenset(("memory", "esp32.io/psram"))
 """Resources that are shown with binary suffixes."""
+
+
+def without_replaced(state: ClusterState) -> ClusterState:
+    """The state as its nodes will report it when the replaced pods have gone: what those take is free again.
+
+    Nodes tell what they measure as free.  A pod that a report does not include yet is not in it, and takes nothing.
+    """
+    cache = _cache_of(state.nodes, (*state.pods, *state.replaced))
+    freed: dict[str, list[Amounts]] = {}
+    for pod in state.replaced:
+        if cache.is_reported(key_of(pod)):
+            freed.setdefault(pod["spec"]["nodeName"], []).append(pod_request(pod["spec"]).amounts)
+    nodes = [_with_more(node, freed.get(node["metadata"]["name"], ())) for node in state.nodes]
+    return replace(state, nodes=nodes)
+
+
+def _with_more(node: JsonObject, freed: Sequence[Amounts]) -> JsonObject:
+    if not freed:
+        return node
+    total = [sum(amounts) for amounts in zip(node_figures(node).free, *freed, strict=True)]
+    changed = zip(KUBE32.fitted, node_figures(node).free, total, strict=True)
+    more = {name: str(amount) for name, before, amount in changed if amount != before}
+    status = node["status"]
+    allocatable = {**(status.get("allocatable") or status.get("capacity") or {}), **more}
+    return {**node, "status": {**status, "allocatable": allocatable}}
+
+
+def _cache_of(nodes: Iterable[JsonObject], pods: Iterable[JsonObject]) -> SchedulerCache:
+    cache = SchedulerCache()
+    for node in nodes:
+        cache.put_node(node, revision_of(node))
+    for pod in pods:
+        cache.put_pod(pod, revision_of(pod))
+    return cache
 
 
 class Kube32Placer:
@@ -32,11 +67,7 @@ class Kube32Placer:
 
     def __init__(self, state: ClusterState) -> None:
         self.warnings: Sequence[str] = ()
-        self._cache = SchedulerCache()
-        for node in state.nodes:
-            self._cache.put_node(node, revision_of(node))
-        for pod in state.pods:
-            self._cache.put_pod(pod, revision_of(pod))
+        self._cache = _cache_of(state.nodes, state.pods)
         self._revision = max(map(revision_of, (*state.nodes, *state.pods)), default=0)
 
     def place(self, pod: WantedPod, *, details: bool) -> Placement:
@@ -51,8 +82,7 @@ class Kube32Placer:
         tied = self._cache.chooser.tied(request, decision.score)
         self._bind(pod.obj, decision.node)
         message = f"Successfully assigned {pod.namespace}/{pod.name} to {decision.node}"
-        tie = tuple(tied) if len(tied) > 1 else ()
-        return Placement(pod, decision.node, decision.score, message, tie, verdicts=verdicts)
+        return Placement(pod, decision.node, decision.score, message, shared(tied), verdicts=verdicts)
 
     def _bind(self, obj: JsonObject, node: str) -> None:
         self._revision += 1

@@ -40,7 +40,8 @@ class WantedPod:
 class ClusterState:
     """What a preview starts from: objects as the API gives them.
 
-    warnings: what the reader of the state wants to be told.
+    replaced: pods that are not among `pods` any more, since the wanted ones take their place.  warnings: what whoever
+    made the state wants to be told.
     """
 
     nodes: Sequence[JsonObject]
@@ -48,6 +49,7 @@ class ClusterState:
     priority_classes: Sequence[JsonObject] = ()
     limit_ranges: Sequence[JsonObject] = ()
     warnings: Sequence[str] = ()
+    replaced: Sequence[JsonObject] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,11 @@ class Placement:
     tied: tuple[str, ...] = ()
     victims: tuple[Victim, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+
+
+def shared(tied: Sequence[str]) -> tuple[str, ...]:
+    """`Placement.tied` of the nodes of a score: one alone ties with nobody."""
+    return tuple(tied) if len(tied) > 1 else ()
 
 
 class Placer(Protocol):

@@ -38,7 +38,7 @@ async def read_cluster(access: Access) -> ClusterState:
         except Unreachable as error:
             raise PreviewError(f"cannot reach the cluster: {error}") from error
     warnings = [warning for _, warning in (classes, ranges) if warning]
-    return ClusterState(nodes.items, pods.items, classes[0], ranges[0], warnings)
+    return ClusterState(nodes.items, pods.items, priority_classes=classes[0], limit_ranges=ranges[0], warnings=warnings)
 
 
 async def _read_if_allowed(client: HttpClient, resource: Resource) -> tuple[list[JsonObject], str]:
@@ -63,4 +63,6 @@ def read_file(path: str) -> ClusterState:
         found[manifest.kind].append(manifest.obj)
     if not found["Node"]:
         raise PreviewError(f"{path}: there is no Node in it")
-    return ClusterState(found["Node"], found["Pod"], found["PriorityClass"], found["LimitRange"])
+    return ClusterState(
+        found["Node"], found["Pod"], priority_classes=found["PriorityClass"], limit_ranges=found["LimitRange"]
+    )

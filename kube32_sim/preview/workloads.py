@@ -154,7 +154,8 @@ def _without_own_pods(state: ClusterState, workloads: Iterable[_Workload]) -> tu
         if running:
             pods = "1 pod, which counts" if running == 1 else f"{running} pods, which count"
             told.append(f"{workload.manifest.title}: is in the cluster already, with {pods} as replaced")
-    return replace(state, pods=[pod for pod in state.pods if id(pod) not in gone]), told
+    left = [pod for pod in state.pods if id(pod) not in gone]
+    return replace(state, pods=left, replaced=[pod for pod in state.pods if id(pod) in gone]), told
 
 
 def _keys(pod: JsonObject) -> Iterator[_Key]:

@@ -10,7 +10,7 @@ import pytest
 
 from kube32_sim import Cluster, ServeOptions
 from kube32_sim.client import DEPLOYMENTS, NODES, PODS, Resource
-from kube32_sim.preview.kube32 import Kube32Placer
+from kube32_sim.preview.kube32 import Kube32Placer, without_replaced
 from kube32_sim.preview.manifests import Manifest
 from kube32_sim.preview.placements import Placement
 from kube32_sim.preview.state import read_cluster
@@ -100,6 +100,7 @@ class World:
 
 async def previewed(cluster: Cluster, manifests: list[Manifest]) -> tuple[list[Placement], Any]:
     wanted, state = wanted_pods(manifests, await read_cluster(cluster.access))
+    state = without_replaced(state)
     placer = Kube32Placer(state)
     return [placer.place(pod, details=False) for pod in wanted], state
 
@@ -165,5 +166,10 @@ async def test_a_deployment_goes_where_the_preview_says() -> None:
         await cluster.client.create(DEPLOYMENTS, "default", deployment)
         await cluster.clock.advance(1)
         made = (await cluster.client.list(PODS, "default")).items
+        await cluster.clock.advance(60)
+        again, state = await previewed(cluster, [Manifest(deployment, "test", "default")])
+        assert await differences(again, state) == []
     assert Counter(pod["spec"].get("nodeName", "") for pod in made) == Counter(p.node for p in placements)
     assert len({placement.node for placement in placements}) == 4
+    assert again == placements, "its own pods are replaced, and the boards have again what they take"
+    assert "with 11 pods, which count as replaced" in state.warnings[0]
