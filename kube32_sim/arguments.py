@@ -207,7 +207,11 @@ def _add_preview(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="manifests: files, directories, or - for stdin",
     )
     parser.add_argument(
-        "-n", "--namespace", default="default", metavar="NAME", help="of objects that name none (default: %(default)s)"
+        "-n",
+        "--namespace",
+        default="",
+        metavar="NAME",
+        help="of objects that name none (default: the kubeconfig's, or default)",
     )
     where = _add_server(parser)
     where.add_argument("--nodes", default="", metavar="FILE", help="take nodes, and pods on them, from a file instead")

@@ -30,7 +30,10 @@ class KubeconfigError(CommandError):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where a server is and how to call it.  Certificates and keys are PEM; `ca` None: the system's authorities."""
+    """Where a server is and how to call it.
+
+    Certificates and keys are PEM; `ca` None: the system's authorities.  namespace: of the context, "" where not given.
+    """
 
     server: str
     token: str = ""
@@ -41,6 +44,7 @@ class Access:
     client_key: bytes | None = None
     username: str = ""
     password: str = ""
+    namespace: str = ""
 
 
 def kubeconfig_document(access: Access) -> JsonObject:
@@ -113,7 +117,12 @@ def find_access(server: str = "", kubeconfig: str = "", environ: Mapping[str, st
     if listed:
         present = [path for path in listed if path.exists()]
         return read_access(present or listed[:1])
-    return read_access([KUBECONFIG.expanduser()])
+    path = KUBECONFIG.expanduser()
+    if not path.exists():
+        raise KubeconfigError(
+            f"there is no kubeconfig {path}: is a simulator running? --server or --kubeconfig name another cluster"
+        )
+    return read_access([path])
 
 
 def read_access(paths: list[Path]) -> Access:
@@ -144,6 +153,7 @@ def read_access(paths: list[Path]) -> Access:
         client_key=_bytes(user, "client-key", user_home),
         username=str(user.get("username") or ""),
         password=str(user.get("password") or ""),
+        namespace=str(context.get("namespace") or ""),
     )
 
 

@@ -52,6 +52,12 @@ def with_system_classes(state: ClusterState) -> ClusterState:
     return replace(state, priority_classes=[*state.priority_classes, *added])
 
 
+def with_node(state: ClusterState, obj: JsonObject) -> ClusterState:
+    """A node that is only on paper so far; one that is there stays as it is."""
+    there = any(_name(each) == _name(obj) for each in state.nodes)
+    return state if there else replace(state, nodes=[*state.nodes, obj])
+
+
 def with_limit_range(state: ClusterState, obj: JsonObject) -> ClusterState:
     key = (_namespace(obj), _name(obj))
     kept = [each for each in state.limit_ranges if (_namespace(each), _name(each)) != key]

@@ -14,7 +14,11 @@ from kube32_sim.options import OptionError
 from kube32_sim.preview.placements import ClusterState, Placement, Placer, PreviewError, WantedPod
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
+
+
+DEFAULT_NAMESPACE = "default"
+NO_CONTROLLER = frozenset(("StatefulSet", "ReplicaSet", "ReplicationController"))
 
 
 def preview(parsed: argparse.Namespace) -> int:
@@ -31,21 +35,25 @@ def check_options(parsed: argparse.Namespace) -> None:
         _check_replay(parsed)
     elif not parsed.filename:
         raise OptionError("what to preview? -f names manifests, --operations a file of operations")
+    elif parsed.nodes == "-" and "-" in parsed.filename:
+        raise OptionError("-f - and --nodes -: only one of them can be read from standard input")
     elif parsed.verify and parsed.profile == "kestrel":
         raise OptionError("--verify: the simulator schedules by the profile kube32, so only that can be verified")
 
 
 def _check_replay(parsed: argparse.Namespace) -> None:
-    for option, given in (
-        ("-f", parsed.filename),
-        ("--server", parsed.server),
-        ("--kubeconfig", parsed.kubeconfig),
-        ("--nodes", parsed.nodes),
-        ("--verify", parsed.verify),
-        ("--profile kube32", parsed.profile == "kube32"),
+    empty = "a replay starts from an empty cluster"
+    for option, given, why in (
+        ("-f", parsed.filename, "a replay says itself which pods there are"),
+        ("-n", parsed.namespace, "Kestrel's pods are in no namespaces"),
+        ("--server", parsed.server, empty),
+        ("--kubeconfig", parsed.kubeconfig, empty),
+        ("--nodes", parsed.nodes, empty),
+        ("--verify", parsed.verify, "only what the simulator's scheduler would do can be verified"),
+        ("--profile kube32", parsed.profile == "kube32", "operations are Kestrel's own"),
     ):
         if given:
-            raise OptionError(f"{option} does not go with --operations: a replay starts from an empty cluster")
+            raise OptionError(f"{option} does not go with --operations: {why}")
     if parsed.output in ("table", "wide"):
         raise OptionError(f"-o {parsed.output} does not go with --operations: results are json or yaml")
 
@@ -92,36 +100,45 @@ def read_operations(path: str) -> list[Any]:
 
 
 def place(parsed: argparse.Namespace) -> int:
+    from kube32_sim.preview.boards import at_rest
     from kube32_sim.preview.manifests import read_manifests
     from kube32_sim.preview.printing import render
     from kube32_sim.preview.workloads import wanted_pods
 
-    manifests = read_manifests(parsed.filename, parsed.namespace)
-    wanted, state = wanted_pods(manifests, read_state(parsed))
+    state, namespace = read_state(parsed)
+    manifests = read_manifests(parsed.filename, parsed.namespace or namespace)
+    wanted, state = wanted_pods(manifests, state)
     profile = parsed.profile or "kube32"
-    if profile == "kube32":
-        from kube32_sim.preview.kube32 import without_replaced
-
-        state = without_replaced(state)
+    state = at_rest(state, profile)
     placer = make_placer(profile, state, wanted)
     output = parsed.output or "table"
     placements = place_all(placer, wanted, details=output != "table")
-    for warning in (*state.warnings, *placer.warnings):
+    for warning in dict.fromkeys((*state.warnings, *made_by_nobody(wanted, profile), *placer.warnings)):
         print(f"Warning: {warning}", file=sys.stderr)
     print(render(placements, placer.profile, output), end="")
     return verify(placements, state) if parsed.verify else 0
 
 
-def read_state(parsed: argparse.Namespace) -> ClusterState:
+def read_state(parsed: argparse.Namespace) -> tuple[ClusterState, str]:
+    """(what there is, the namespace that manifests are in unless they say so)."""
     if parsed.nodes:
         from kube32_sim.preview.state import read_file
 
-        return read_file(parsed.nodes)
+        return read_file(parsed.nodes), DEFAULT_NAMESPACE
     from kube32_sim.kubeconfig import find_access
     from kube32_sim.preview.state import read_cluster
 
-    state: ClusterState = _wait(read_cluster(find_access(parsed.server, parsed.kubeconfig)))
-    return state
+    access = find_access(parsed.server, parsed.kubeconfig)
+    return _wait(read_cluster(access)), access.namespace or DEFAULT_NAMESPACE
+
+
+def made_by_nobody(wanted: Sequence[WantedPod], profile: str) -> Iterator[str]:
+    """kube32 has no controllers for some kinds, whose pods a preview shows all the same."""
+    if profile != "kube32":
+        return
+    owners = {pod.owner: pod.source for pod in wanted if pod.owner.partition("/")[0] in NO_CONTROLLER}
+    for source in owners.values():
+        yield f"{source}: kube32 runs no controller for it: on a simulator nothing makes these pods"
 
 
 def make_placer(profile: str, state: ClusterState, wanted: Sequence[WantedPod]) -> Placer:
@@ -140,7 +157,7 @@ def place_all(placer: Placer, wanted: Sequence[WantedPod], *, details: bool) -> 
         for pod in wanted:
             placements.append(placer.place(pod, details=details))
             progress(1)
-    return placements
+    return list(placer.in_the_end(placements))
 
 
 def verify(placements: Sequence[Placement], state: ClusterState) -> int:

@@ -6,16 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from kube32_sim.api import quantity
 from kube32_sim.kestrel.affinity import Barrier, barrier
 from kube32_sim.kestrel.cluster import Cluster
-from kube32_sim.kestrel.filters import MISMATCH, UNTOLERATED, evaluate, no_fit, untolerated
+from kube32_sim.kestrel.filters import evaluate, no_fit
 from kube32_sim.kestrel.models import Node, Request
 from kube32_sim.kestrel.nodes import NodeTable
 from kube32_sim.kestrel.profiles import KESTREL
 from kube32_sim.kestrel.score import percent
-from kube32_sim.preview.amounts import RESOURCES, most_pods
+from kube32_sim.preview.amounts import RESOURCES, STEPS, most_pods
+from kube32_sim.preview.details import detail
 from kube32_sim.preview.kubernetes import translation
 from kube32_sim.preview.placements import ClusterState, Placement, Verdict, Victim, WantedPod, shared
 from kube32_sim.preview.start import Resident, start
@@ -41,6 +43,8 @@ class KestrelPlacer:
         self._filters = Filters(self._cluster.table)
         self._most_pods = {node["metadata"]["name"]: most_pods(node) for node in state.nodes}
         self._residents: dict[str, Resident] = {}
+        self._keys: list[str] = []
+        self._evicted: dict[str, str] = {}
         for node in found.nodes:
             self._cluster.add_node(node)
         for resident in found.residents:
@@ -58,21 +62,29 @@ class KestrelPlacer:
         tied = cluster.chooser.tied(spec.request, score, rules) if score is not None else []
         reasons = cluster.chooser.reasons(spec.request, rules) if best is None else {}
         before = len(cluster.log)
-        node = cluster.submit(self._free_key(name), spec)
+        key = self._free_key(name)
+        self._keys.append(key)
+        node = cluster.submit(key, spec)
         if node is None:
             return Placement(pod, "", None, no_fit(reasons, len(cluster.table.nodes)), verdicts=verdicts)
-        victims = self._victims(cluster.log[before:])
+        victims = self._victims(cluster.log[before:], name)
         self._warn_of_full_nodes({node.name, *(victim.node for victim in victims if victim.node)})
         message = f"Successfully assigned {name} to {node.name}{_after(victims)}"
-        return Placement(
-            pod,
-            node.name,
-            best[0] if best is not None else None,
-            message,
-            shared(tied),
-            victims,
-            verdicts,
-        )
+        return Placement(pod, node.name, score, message, shared(tied), victims, verdicts)
+
+    def in_the_end(self, placements: Sequence[Placement]) -> Sequence[Placement]:
+        return [self._in_the_end(placement, key) for placement, key in zip(placements, self._keys, strict=True)]
+
+    def _in_the_end(self, placement: Placement, key: str) -> Placement:
+        """A pod that a later one has evicted is where it was placed again, or pending."""
+        preemptor = self._evicted.get(key)
+        if preemptor is None or not placement.node:
+            return placement
+        pod = self._cluster.pods[key]
+        now = pod.node.name if pod.node is not None else ""
+        note = f"evicted from {placement.node} for {preemptor}" + ("" if now else ", and pending")
+        message = placement.message if now else f"Preempted by {preemptor} on node {placement.node}"
+        return replace(placement, node=now, score=None, message=message, tied=(), note=note)
 
     def _free_key(self, name: str) -> str:
         """What the cluster is to call a pod: its namespace and name, unless there is one that is called so."""
@@ -95,7 +107,7 @@ class KestrelPlacer:
         for name, answer in sorted(self._filters.answers(request).items()):
             node = nodes[name]
             if isinstance(answer, str):
-                yield Verdict(name, answer, detail=_detail(answer, request, node))
+                yield Verdict(name, answer, detail=detail(answer, request, node, _shown))
             elif rules is not None and (reason := rules.reason(node)):
                 yield Verdict(name, reason)
             else:
@@ -103,12 +115,13 @@ class KestrelPlacer:
 
     # what happens
 
-    def _victims(self, events: Sequence[str]) -> tuple[Victim, ...]:
+    def _victims(self, events: Sequence[str], preemptor: str) -> tuple[Victim, ...]:
         """In the order of their eviction; `events` are those of one submit."""
         happened = [event.split(" ") for event in events]
         evicted = [key for what, key, *_ in happened if what == "evict"]
         places = {key: place for what, key, *rest in happened if what == "bind" for place in rest}
         for key in evicted:
+            self._evicted[key] = preemptor
             if key in self._residents:
                 self._warn_of_doubts(self._residents[key], key in places)
         return tuple(
@@ -170,20 +183,7 @@ def _percentages(request: Request, node: Node) -> Iterator[tuple[str, int]]:
         yield resource, percent(node.free[place] - request.amounts[place], node.capacity[place])
 
 
-def _detail(reason: str, request: Request, node: Node) -> str:
-    """Which taint, what the selector does not find, or how much there is."""
-    if reason == UNTOLERATED:
-        taint = untolerated(node.taints, request.tolerations)
-        return f"{{{taint.key}: {taint.value}}}" if taint is not None else ""
-    if reason == MISMATCH:
-        return ", ".join(f"{key}={value}" for key, value in request.selector if node.labels.get(key) != value)
-    for place, least, lacking in request.checks:
-        if lacking == reason:
-            return f"{_amount(place, least)} asked, {_amount(place, node.free[place])} free"
-    return ""
-
-
-def _amount(place: int, value: int) -> str:
+def _shown(place: int, amount: int) -> str:
     if RESOURCES[place] == "cpu":
-        return f"{value}m"
-    return quantity.from_nanos(value * quantity.NANO, quantity.BINARY_SI).text
+        return quantity.from_nanos(amount * STEPS["cpu"]).text
+    return quantity.from_nanos(amount * quantity.NANO, quantity.BINARY_SI).text

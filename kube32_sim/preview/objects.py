@@ -15,7 +15,7 @@ from kube32_sim.api.decode import DecodeError, decode_value
 from kube32_sim.api.decode.leaves import Refused, quantity_text
 from kube32_sim.api.errors import failures_of
 from kube32_sim.api.resources import ResourceType
-from kube32_sim.api.strategies import config, pods, workloads
+from kube32_sim.api.strategies import config, core, pods, workloads
 from kube32_sim.api.strategies.base import Context, Lookup, Strategy
 from kube32_sim.api.validation.meta import validate_metadata
 from kube32_sim.preview.manifests import Manifest
@@ -24,7 +24,12 @@ from kube32_sim.preview.placements import JsonObject, PreviewError
 UID = "00000000-0000-0000-0000-000000000000"
 """Of every object that owns pods and is only previewed: two previews of a manifest are alike."""
 
-_STRATEGIES: Mapping[tuple[str, str], Strategy] = {**pods.STRATEGIES, **workloads.STRATEGIES, **config.STRATEGIES}
+_STRATEGIES: Mapping[tuple[str, str], Strategy] = {
+    **pods.STRATEGIES,
+    **workloads.STRATEGIES,
+    **config.STRATEGIES,
+    **core.STRATEGIES,
+}
 _GIVEN_BY_SERVER = ("resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "selfLink")
 _GIVEN_WHEN_DELETED = ("deletionTimestamp", "deletionGracePeriodSeconds")
 _ABOUT_QUANTITIES = (quantity.FORMAT_WRONG, quantity.SUFFIX_WRONG, quantity.NUMERIC_WRONG)
@@ -50,9 +55,10 @@ WORKLOADS = (
 )
 LIMIT_RANGE = _row("", "LimitRange", "limitranges")
 PRIORITY_CLASS = _row(_SCHEDULING, "PriorityClass", "priorityclasses", namespaced=False)
+NODE = _row("", "Node", "nodes", namespaced=False)
 CRON_JOB = _row("batch", "CronJob", "cronjobs")
 ROWS: Mapping[tuple[str, str, str], ResourceType] = MappingProxyType(
-    {(row.group, row.version, row.kind): row for row in (*WORKLOADS, LIMIT_RANGE, PRIORITY_CLASS, CRON_JOB)}
+    {(row.group, row.version, row.kind): row for row in (*WORKLOADS, NODE, LIMIT_RANGE, PRIORITY_CLASS, CRON_JOB)}
 )
 
 
@@ -96,7 +102,8 @@ def accepted(manifest: Manifest, row: ResourceType, cluster: Lookup) -> JsonObje
     metadata = obj.setdefault("metadata", {})
     for name in (*_GIVEN_BY_SERVER, *_GIVEN_WHEN_DELETED):
         metadata.pop(name, None)
-    obj.pop("status", None)
+    if row is not NODE:  # which is registered with what it has
+        obj.pop("status", None)
     if row.namespaced:
         metadata["namespace"] = manifest.namespace
     else:

@@ -40,8 +40,8 @@ class WantedPod:
 class ClusterState:
     """What a preview starts from: objects as the API gives them.
 
-    replaced: pods that are not among `pods` any more, since the wanted ones take their place.  warnings: what whoever
-    made the state wants to be told.
+    warnings: what whoever made the state wants to be told.  replaced: pods that are not among `pods` any more, since
+    wanted ones take their place.  namespaces: their names, None where they are not known.
     """
 
     nodes: Sequence[JsonObject]
@@ -50,6 +50,7 @@ class ClusterState:
     limit_ranges: Sequence[JsonObject] = ()
     warnings: Sequence[str] = ()
     replaced: Sequence[JsonObject] = ()
+    namespaces: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Placement:
     node: "" where it fits nowhere.  score: of that node; None for a node that has been made free by evictions.
     message: in kube-scheduler's words.  tied: the nodes of the same best score, sorted, where the name decided (two or
     more), else empty.  victims: in the order in which they would be evicted.  verdicts: of all nodes, by name, before
-    any eviction; empty unless details were asked for.
+    any eviction; empty unless details were asked for.  note: what is to be known beside the message, or "".
     """
 
     pod: WantedPod
@@ -98,6 +99,7 @@ class Placement:
     tied: tuple[str, ...] = ()
     victims: tuple[Victim, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    note: str = ""
 
 
 def shared(tied: Sequence[str]) -> tuple[str, ...]:
@@ -115,3 +117,6 @@ class Placer(Protocol):
         """What is to be known beside the placements; asked for after the last one."""
 
     def place(self, pod: WantedPod, *, details: bool) -> Placement: ...
+
+    def in_the_end(self, placements: Sequence[Placement]) -> Sequence[Placement]:
+        """All placements again, as they are when the last pod has been placed: earlier ones may have been evicted."""

@@ -83,7 +83,7 @@ def _note(placement: Placement) -> str:
     if placement.victims:
         fates = [f"{victim.pod} ({f'to {victim.node}' if victim.node else 'pending'})" for victim in placement.victims]
         notes.append(f"evicts {len(fates)}: {_some(fates)}")
-    return "; ".join(filter(None, notes))
+    return "; ".join(filter(None, [*notes, placement.note]))
 
 
 def _some(names: Sequence[str]) -> str:
@@ -181,6 +181,8 @@ def _placement_object(placement: Placement) -> JsonObject:
     if pod.owner:
         found["owner"] = pod.owner
     found |= {"node": placement.node or None, "score": placement.score, "message": placement.message}
+    if placement.note:
+        found["note"] = placement.note
     if placement.tied:
         found["tieBreak"] = list(placement.tied)
     if placement.victims:

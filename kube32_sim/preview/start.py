@@ -19,7 +19,7 @@ from kube32_sim.preview.terms import HOSTNAME_LABEL, ZONE_LABEL, name_of
 
 JsonObject = dict[str, Any]
 
-ADVICE = "use --profile kube32"
+ADVICE = "--profile kube32 ignores it"
 NAMED = 5
 """How many nodes a message names before it counts the others."""
 UNTIMED = "~"
@@ -28,11 +28,15 @@ UNTIMED = "~"
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A pod and what Kestrel makes of it.  source: how messages call it."""
+    """A pod and what Kestrel makes of it.
+
+    source: how messages call what it comes from.  template: where in that the pod is described, "" where it is the pod.
+    """
 
     source: str
     obj: JsonObject
     read: Translation
+    template: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +65,13 @@ class Start:
 def start(state: ClusterState, wanted: Sequence[WantedPod]) -> Start:
     """PreviewError with a line for each problem of a node, of a wanted pod, or of a pod that is there."""
     read = [kestrel_node(node) for node in state.nodes]
-    new = [Subject(pod.source or f"pod {name_of(pod.obj)}", pod.obj, translation(pod.obj)) for pod in wanted]
-    bound = [Subject(_title(pod), pod, translation(pod)) for pod in sorted(filter(_is_bound, state.pods), key=age)]
+    new = [_subject(pod) for pod in wanted]
+    there = (_with_priority(pod, state) for pod in sorted(filter(_is_bound, state.pods), key=age))
+    bound = [Subject(_title(pod), pod, translation(pod)) for pod in there]
     asking = _asking(new, bound)
     lines = [f"node {node.name}: {problem}" for node, problems in read for problem in problems]
     lines += [
-        _line(pod, problem, f"remove it or {ADVICE}") for pod in new for problem in problems_of_new(pod.obj, pod.read)
+        _line(pod, problem, f"remove it ({ADVICE})") for pod in new for problem in problems_of_new(pod.obj, pod.read)
     ]
     kinds = {pod.read.spec.labels: pod.obj for pod in new}.values()
     lines += [_line(pod, problem, ADVICE) for pod in bound for problem in _problems_of_bound(pod, kinds)]
@@ -77,8 +82,24 @@ def start(state: ClusterState, wanted: Sequence[WantedPod]) -> Start:
     warnings = [
         *_warnings_about_nodes(state.nodes, nodes.values(), NODE in asking),
         *_warnings_about_pods(new, bound, nodes),
+        *_about_waiting(state.pods),
     ]
     return Start(tuple(nodes.values()), tuple(_residents(bound, nodes, state.nodes)), tuple(dict.fromkeys(warnings)))
+
+
+def _subject(pod: WantedPod) -> Subject:
+    template = "spec.template" if pod.owner else ""
+    return Subject(pod.source or f"pod {name_of(pod.obj)}", pod.obj, translation(pod.obj), template)
+
+
+def _with_priority(pod: JsonObject, state: ClusterState) -> JsonObject:
+    """A pod of a file may leave to its class what a server would have written down."""
+    spec = pod["spec"]
+    if spec.get("priority") is not None or not spec.get("priorityClassName"):
+        return pod
+    values = {one["metadata"]["name"]: one.get("value", 0) for one in state.priority_classes}
+    value = values.get(spec["priorityClassName"])
+    return pod if value is None else {**pod, "spec": {**spec, "priority": value}}
 
 
 def age(pod: JsonObject) -> tuple[str, str]:
@@ -106,7 +127,8 @@ def _title(pod: JsonObject) -> str:
 
 
 def _line(pod: Subject, problem: Problem, advice: str) -> str:
-    return f"{pod.source}: {problem}{f'; {advice}' if problem.beyond else ''}"
+    text = f"{pod.template}.{problem}" if pod.template else str(problem)
+    return f"{pod.source}: {text}{f'; {advice}' if problem.beyond else ''}"
 
 
 def _without(nodes: Iterable[JsonObject], label: str) -> list[str]:
@@ -186,9 +208,26 @@ def _warnings_about_nodes(objects: Sequence[JsonObject], nodes: Collection[Node]
         empty = [node.name for node in nodes if node.free[place] <= 0]
         if empty:
             yield f"no allocatable {resource} on node {some(empty)}: only pods that ask for none can be placed there"
+    absent = [node["metadata"]["name"] for node in objects if not _may_be_ready(node)]
+    if absent:
+        yield f"node {some(absent)} is not Ready: Kestrel looks at taints only, and places pods there all the same"
     unnamed = _without(objects, HOSTNAME_LABEL)
     if hostnames and unnamed:
         yield f"no label {HOSTNAME_LABEL} on node {some(unnamed)}: its name stands for it in affinity terms"
+
+
+def _may_be_ready(node: JsonObject) -> bool:
+    """Or has a taint that says what it is; a file of nodes need not tell conditions."""
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    ready = [one.get("status") for one in conditions if one.get("type") == "Ready"]
+    taints = (node.get("spec") or {}).get("taints") or ()
+    return ready in ([], ["True"]) or any(taint.get("key", "").startswith("node.kubernetes.io/") for taint in taints)
+
+
+def _about_waiting(pods: Iterable[JsonObject]) -> Iterator[str]:
+    waiting = [name_of(pod) for pod in pods if not pod["spec"].get("nodeName") and not finished(pod)]
+    if waiting:
+        yield f"{some(waiting)}: without a node, and left out; they may take a place first"
 
 
 def _by_soft_taint(nodes: Iterable[JsonObject]) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from kube32_sim.api.errors import ApiError
-from kube32_sim.client import NODES, PODS, Resource, Unreachable
+from kube32_sim.client import NAMESPACES, NODES, PODS, Resource, Unreachable
 from kube32_sim.preview.placements import ClusterState, PreviewError
 
 if TYPE_CHECKING:
@@ -28,17 +28,24 @@ async def read_cluster(access: Access) -> ClusterState:
     async with HttpClient(access) as client:
         try:
             nodes = await client.list(NODES)
-            pods, classes, ranges = await asyncio.gather(
+            pods, classes, ranges, namespaces = await asyncio.gather(
                 client.list(PODS, at=nodes.resource_version),
                 _read_if_allowed(client, PRIORITY_CLASSES),
                 _read_if_allowed(client, LIMIT_RANGES),
+                _read_if_allowed(client, NAMESPACES),
             )
         except ApiError as error:
             raise PreviewError(f"cannot read the cluster at {access.server}: {error.message}") from error
         except Unreachable as error:
             raise PreviewError(f"cannot reach the cluster: {error}") from error
-    warnings = [warning for _, warning in (classes, ranges) if warning]
-    return ClusterState(nodes.items, pods.items, priority_classes=classes[0], limit_ranges=ranges[0], warnings=warnings)
+    return ClusterState(
+        nodes.items,
+        pods.items,
+        priority_classes=classes[0],
+        limit_ranges=ranges[0],
+        namespaces=None if namespaces[1] else [one["metadata"]["name"] for one in namespaces[0]],
+        warnings=[warning for _, warning in (classes, ranges) if warning],
+    )
 
 
 async def _read_if_allowed(client: HttpClient, resource: Resource) -> tuple[list[JsonObject], str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kube32_sim.client import NAMESPACES, PODS
-from kube32_sim.preview.kube32 import revision_of
+from kube32_sim.preview.boards import revision_of
 from kube32_sim.preview.placements import ClusterState, Placement
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ async def _difference(cluster: Cluster, placement: Placement) -> str:
 
     pod = placement.pod
     metadata = {key: value for key, value in pod.obj["metadata"].items() if key != "name"}
-    obj = {**pod.obj, "metadata": {**metadata, "generateName": "preview-"}}  # its own name may be taken
+    # As a client would send it; under a name that is surely free.
+    obj = {"metadata": {**metadata, "generateName": "preview-"}, "spec": pod.obj["spec"]}
     try:
         created = await cluster.client.create(PODS, pod.namespace, obj)
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""The pods that manifests come to, in the order in which a cluster would make them.
+"""The pods that manifests come to, in the order in which a cluster would make them: bare pods, then those of workloads.
 
 `objects` reads the objects, `making` makes their pods, `admission` changes them; here they get their names, and what
 the cluster already runs of the same objects is set aside.
@@ -24,18 +24,21 @@ from kube32_sim.preview.admission import (
     StateLookup,
     admit,
     with_limit_range,
+    with_node,
     with_priority_class,
     with_system_classes,
 )
 from kube32_sim.preview.making import TEMPLATE_LABEL, Making, making
 from kube32_sim.preview.manifests import Manifest
-from kube32_sim.preview.objects import CRON_JOB, LIMIT_RANGE, POD, PRIORITY_CLASS, WORKLOADS, accepted, row_of
+from kube32_sim.preview.objects import CRON_JOB, LIMIT_RANGE, NODE, POD, PRIORITY_CLASS, WORKLOADS, accepted, row_of
 from kube32_sim.preview.placements import ClusterState, JsonObject, PreviewError, WantedPod
 
 MOST_PODS = 50_000
 """Of one preview: `replicas: 2000000000` is to be an error and not an endless wait."""
 
-_NO_CRON_JOB = "a CronJob makes Jobs in its own time, and they the pods; preview its spec.jobTemplate as a Job"
+_NO_CRON_JOB = (
+    "makes Jobs in its own time, and they make pods, which do not count; preview its spec.jobTemplate as a Job"
+)
 _KINDS = ", ".join(row.kind for row in WORKLOADS)
 _Key = tuple[str, str, str, str]
 """Group, kind, namespace and name of an object."""
@@ -71,7 +74,7 @@ def wanted_pods(manifests: Sequence[Manifest], state: ClusterState) -> tuple[lis
     over.  Names that a cluster would generate end in a number.  Pods of an object share what is the same in them: never
     change it.  Raises PreviewError with a line for everything that is wrong, and where no pods come out.
     """
-    state, workloads = _accepted(manifests, with_system_classes(state))
+    state, workloads, passed_over = _accepted(manifests, with_system_classes(state))
     state, replaced = _without_own_pods(state, workloads)
     makings = [making(workload.obj, state.nodes) for workload in workloads]
     _check_number(workloads, makings)
@@ -82,20 +85,36 @@ def wanted_pods(manifests: Sequence[Manifest], state: ClusterState) -> tuple[lis
     ]
     pods = _made(workloads, makings, state)
     if not pods:
-        raise PreviewError("\n".join(none or [f"no pods to place: pods are made by {_KINDS}"]))
+        why = [*passed_over, *none] or [f"no pods to place: pods are made by {_KINDS}"]
+        raise PreviewError("\n".join(why))
     read = [f"{manifest.source}: {text}" for manifest in manifests for text in manifest.warnings]
-    return pods, replace(state, warnings=[*state.warnings, *read, *replaced, *none])
+    missing = _missing_namespaces(manifests, workloads, state)
+    return pods, replace(state, warnings=[*state.warnings, *read, *passed_over, *replaced, *none, *missing])
+
+
+def _missing_namespaces(
+    manifests: Iterable[Manifest], workloads: Iterable[_Workload], state: ClusterState
+) -> Iterator[str]:
+    """Nothing can be created in them."""
+    if state.namespaces is None:
+        return
+    there = {*state.namespaces, *(manifest.name for manifest in manifests if manifest.kind == "Namespace")}
+    for name in dict.fromkeys(workload.namespace for workload in workloads):
+        if name not in there:
+            yield f'namespaces "{name}" not found: create it before these manifests'
 
 
 @dataclass(slots=True)
 class _Accepting:
     """The manifests that have been accepted so far.
 
-    state: with their classes and ranges.  workloads: those that make pods.  seen: where each named one of them stands.
+    state: with their nodes, classes and ranges.  workloads: those that make pods.  seen: where each named one of them
+    stands.  passed_over: why some that could have made pods do not count.
     """
 
     state: ClusterState
     workloads: list[_Workload] = field(default_factory=list)
+    passed_over: list[str] = field(default_factory=list)
     seen: dict[_Key, str] = field(default_factory=dict)
 
     def take(self, manifest: Manifest, cluster: StateLookup) -> None:
@@ -103,9 +122,12 @@ class _Accepting:
         if row is None:
             return
         if row is CRON_JOB:
-            raise PreviewError(f"{manifest.title}: {_NO_CRON_JOB}")
+            self.passed_over.append(f"{manifest.title}: {_NO_CRON_JOB}")
+            return
         obj = accepted(manifest, row, cluster)
-        if row is PRIORITY_CLASS:
+        if row is NODE:
+            self.state = with_node(self.state, obj)
+        elif row is PRIORITY_CLASS:
             self.state = with_priority_class(self.state, obj, manifest.title)
         elif row is LIMIT_RANGE:
             self.state = with_limit_range(self.state, obj)
@@ -121,7 +143,10 @@ class _Accepting:
         self.workloads.append(workload)
 
 
-def _accepted(manifests: Iterable[Manifest], state: ClusterState) -> tuple[ClusterState, list[_Workload]]:
+def _accepted(
+    manifests: Iterable[Manifest], state: ClusterState
+) -> tuple[ClusterState, list[_Workload], Sequence[str]]:
+    """(the state with what counts from now on, the objects that make pods, what is passed over)."""
     accepting, problems = _Accepting(state), list[str]()
     cluster = StateLookup(state)
     for manifest in manifests:
@@ -131,7 +156,7 @@ def _accepted(manifests: Iterable[Manifest], state: ClusterState) -> tuple[Clust
             problems.append(str(error))
     if problems:
         raise PreviewError("\n".join(problems))
-    return accepting.state, accepting.workloads
+    return accepting.state, accepting.workloads, accepting.passed_over
 
 
 # what is there already
@@ -209,7 +234,8 @@ def _made(workloads: Sequence[_Workload], makings: Sequence[Making], state: Clus
         fixed = [made.name(index) for index in range(made.number)] if made.name is not None else []
         clashes = [name for name in fixed if not names.take(workload.namespace, name)]
         problems += [f'{workload.manifest.title}: pods "{name}" already exists' for name in clashes]
-    for workload, made in zip(workloads, makings, strict=True):
+    # Pods by themselves are there, and bound, before any controller has looked at its object.
+    for workload, made in sorted(zip(workloads, makings, strict=True), key=lambda pair: pair[0].row is not POD):
         title = workload.manifest.title
         try:
             pods += [WantedPod(pod, workload.owner, title) for pod in _pods_of(workload, made, names, cluster)]

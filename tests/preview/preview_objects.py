@@ -44,8 +44,8 @@ def there(name, owner=None, labels=None, phase="Running"):
     return {"metadata": metadata, "spec": {"nodeName": "a"}, "status": {"phase": phase}}
 
 
-def state(nodes=(), pods=(), classes=(), ranges=()):
-    return ClusterState(nodes, pods, classes, ranges, ["from the start"])
+def state(nodes=(), pods=(), classes=(), ranges=(), namespaces=None):
+    return ClusterState(nodes, pods, classes, ranges, ["from the start"], namespaces=namespaces)
 
 
 def priority_class(name, value, **more):

@@ -163,7 +163,7 @@ def test_json_tells_of_every_node(capsys: pytest.CaptureFixture[str]) -> None:
     assert verdict["feasible"] is True
     assert verdict["percentages"] == {"memory": 55, "esp32.io/gpio": 100}
     (verdict,) = last["nodes"]
-    assert (verdict["reason"], verdict["detail"]) == ("Insufficient memory", "45Ki asked, 10Ki free")
+    assert (verdict["reason"], verdict["detail"]) == ("Insufficient memory", "45Ki asked, 10Ki free of 100Ki")
 
 
 @pytest.mark.usefixtures("files")

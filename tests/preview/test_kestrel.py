@@ -1,6 +1,7 @@
 """The preview by Kestrel's rules: the same answers as Kestrel's own, for the same nodes and pods said in Kubernetes."""
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -98,8 +99,8 @@ def test_preemption_of_pods_of_the_cluster():
     assert (found.node, found.score, found.victims) == ("n1", None, (Victim("default/old", 0),))
     assert found.message == "Successfully assigned default/urgent to n1 after evicting 1 pod"
     assert found.verdicts == (
-        Verdict("n1", "Insufficient cpu", detail="2000m asked, 1000m free"),
-        Verdict("n2", "node(s) had untolerated taint(s)", detail="{dedicated: }"),
+        Verdict("n1", "Insufficient cpu", detail="2 asked, 1 free of 4"),
+        Verdict("n2", "node(s) had untolerated taint(s)", detail="dedicated=:NoSchedule"),
     )
 
 
@@ -150,9 +151,9 @@ def test_verdicts():
     assert found.verdicts == (
         Verdict("free", score=62, percentages=(("cpu", 62), ("memory", 63))),
         Verdict("plain", "node(s) didn't match Pod's node affinity/selector", detail="disk=ssd"),
-        Verdict("small", "Insufficient cpu", detail="1500m asked, 1000m free"),
+        Verdict("small", "Insufficient cpu", detail="1500m asked, 1 free of 1"),
         Verdict("taken", "node(s) didn't match pod anti-affinity rules"),
-        Verdict("thin", "Insufficient memory", detail="3000Mi asked, 1536Mi free"),
+        Verdict("thin", "Insufficient memory", detail="3000Mi asked, 1536Mi free of 1536Mi"),
     )
     assert (found.node, found.score, found.tied) == ("free", 62, ())
 
@@ -310,7 +311,7 @@ def test_a_node_may_have_more_than_fits():
         [node("n1", 4, 8), node("n2", 4, 8)], on_node(pod_object("p", {"requests": {"cpu": 9, "mem": 1}}), "n1")
     )
     [found] = placements(state, pod_object("q", {"requests": {"cpu": 1, "mem": 1}}), details=True)
-    assert found.verdicts[0] == Verdict("n1", "Insufficient cpu", detail="1m asked, -5m free")
+    assert found.verdicts[0] == Verdict("n1", "Insufficient cpu", detail="1m asked, -5m free of 4m")
     assert found.node == "n2"
 
 
@@ -413,3 +414,58 @@ def test_terms_in_shorthand_mean_what_they_say():
     """The helpers of these tests: a term is a Kubernetes term and back."""
     operations = [node("n1"), node("n2"), pod("a", app="x", apart=[term("node", app="x")]), pod("b", app="x")]
     assert nodes_of(previewed(operations)) == ["n1", "n2"]
+
+
+def test_a_pod_that_a_later_one_evicts_is_shown_where_it_is_in_the_end():
+    low, high = bound_less("low", "3"), bound_less("high", "3")
+    high["spec"]["priority"] = 10
+    nodes = [paper_node("n1", 4000)]
+    wanted = [WantedPod(low), WantedPod(high)]
+    placer = KestrelPlacer(ClusterState(nodes, []), wanted)
+    placed = [placer.place(one, details=False) for one in wanted]
+    assert [placement.node for placement in placed] == ["n1", "n1"]
+    first, second = placer.in_the_end(placed)
+    assert (first.node, first.score, first.note) == ("", None, "evicted from n1 for default/high, and pending")
+    assert first.message == "Preempted by default/high on node n1"
+    assert second == placed[1]
+
+
+def test_an_evicted_pod_that_finds_a_place_is_shown_there():
+    low, high = bound_less("low", "3"), bound_less("high", "4")
+    high["spec"] |= {"priority": 10, "nodeSelector": {"kubernetes.io/hostname": "n1"}}
+    nodes = [paper_node("n1", 4000), paper_node("n2", 3000)]
+    wanted = [WantedPod(low), WantedPod(high)]
+    placer = KestrelPlacer(ClusterState(nodes, []), wanted)
+    first, _ = placer.in_the_end([placer.place(one, details=False) for one in wanted])
+    assert (first.node, first.note) == ("n2", "evicted from n1 for default/high")
+
+
+def test_the_class_gives_the_priority_of_a_pod_in_a_file():
+    resident = {**bound_less("old", "3"), "status": {"phase": "Running"}}
+    resident["spec"] |= {"nodeName": "n1", "priorityClassName": "low"}
+    wanted = bound_less("new", "3")
+    wanted["spec"]["priority"] = 5
+    state = ClusterState([paper_node("n1", 4000)], [resident])
+    with pytest.raises(PreviewError, match="what priority is 'low'"):
+        KestrelPlacer(state, [WantedPod(wanted)])
+    placer = KestrelPlacer(replace(state, priority_classes=[{"metadata": {"name": "low"}, "value": 4}]), [])
+    assert placer.place(WantedPod(wanted), details=False).victims == (Victim("default/old", 4),)
+
+
+def test_nodes_that_are_not_ready_and_pods_that_wait_are_told_of():
+    gone = paper_node("n1", 4000)
+    gone["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
+    warnings = KestrelPlacer(ClusterState([gone], [bound_less("w", "1")]), []).warnings
+    assert "node n1 is not Ready: Kestrel looks at taints only, and places pods there all the same" in warnings
+    assert "default/w: without a node, and left out; they may take a place first" in warnings
+    gone["spec"] = {"taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}]}
+    assert KestrelPlacer(ClusterState([gone], []), []).warnings == ()
+
+
+def bound_less(name, cpu):
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    return {"metadata": {"name": name, "namespace": "default"}, "spec": {"containers": [container]}}
+
+
+def paper_node(name, cpu):
+    return node_object(name, {"cpu": cpu, "mem": 4096, "zone": "z"})

@@ -22,6 +22,7 @@ from preview_objects import (
 )
 
 from kube32_sim.client import DAEMONSETS, DEPLOYMENTS, JOBS, NODES, PODS, Resource
+from kube32_sim.preview.manifests import Manifest
 from kube32_sim.preview.workloads import wanted_pods
 
 LIMIT_RANGES = Resource("", "v1", "limitranges")
@@ -55,9 +56,10 @@ def test_how_many_pods_there_are(made_by, expected):
     assert {(each.owner, each.namespace, each.source) for each in found} == {(owner, "default", made_by.title)}
 
 
-def test_pods_come_in_the_order_of_the_manifests():
-    manifests = [workload("Deployment", "b", replicas=2), pod("a"), workload("Job", "c")]
-    assert names(*manifests) == ["b-0", "b-1", "a", "c-0"]
+def test_pods_by_themselves_come_first_then_all_in_the_order_of_the_manifests():
+    """They are bound within the request that creates them; controllers look a moment later."""
+    manifests = [workload("Deployment", "b", replicas=2), pod("z"), workload("Job", "c"), pod("a")]
+    assert names(*manifests) == ["z", "a", "b-0", "b-1", "c-0"]
 
 
 def test_a_daemon_set_has_a_pod_for_each_node_its_selector_matches():
@@ -136,10 +138,28 @@ def test_a_kind_that_is_not_there_is_named(api_version, kind, meant):
     assert problems(manifest(api_version, kind), pod("a")) == [f"({kind} web): {said}"]
 
 
-def test_a_cron_job_is_refused():
-    (said,) = problems(manifest("batch/v1", "CronJob", spec={}), pod("a"))
-    assert said.startswith("(CronJob web): a CronJob makes Jobs in its own time")
+def test_a_cron_job_is_passed_over_with_a_word():
+    cron_job = manifest("batch/v1", "CronJob", spec={})
+    (said,) = warnings(cron_job, pod("a"))
+    assert said.startswith(f"{cron_job.title}: makes Jobs in its own time")
     assert "spec.jobTemplate" in said
+    assert problems(cron_job) == [said.removeprefix(cron_job.source + " ")]
+
+
+def test_nodes_of_the_manifests_are_nodes():
+    made = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "new"}, "status": {"allocatable": {"cpu": 2}}}
+    left = wanted(pod("a"), Manifest(made, "app.yaml", "default"), nodes=[node("a")])[1]
+    assert [each["metadata"]["name"] for each in left.nodes] == ["a", "new"]
+    assert left.nodes[1]["status"]["allocatable"] == {"cpu": "2"}
+    there = {**made, "metadata": {"name": "a"}}
+    assert wanted(pod("a"), Manifest(there, "app.yaml", "default"), nodes=[node("a")])[1].nodes == [node("a")]
+
+
+def test_a_namespace_that_is_not_there_is_told_of():
+    (said,) = warnings(pod("a", namespace="mine"), namespaces=["default"])
+    assert said == 'namespaces "mine" not found: create it before these manifests'
+    assert warnings(pod("a"), namespaces=["default"]) == []
+    assert warnings(manifest("v1", "Namespace", "mine"), pod("a", namespace="mine"), namespaces=["default"]) == []
 
 
 def test_there_is_an_end_to_pods():
@@ -158,7 +178,7 @@ def test_generated_names_go_around_those_that_are_taken():
         pod("x-"),
         pod("x-"),
     ]
-    assert names(*manifests, pods=[there("web-2"), there("x-0")]) == ["web-0", "web-3", "web-4", "web-1", "x-1", "x-2"]
+    assert names(*manifests, pods=[there("web-2"), there("x-0")]) == ["x-1", "x-2", "web-0", "web-3", "web-4", "web-1"]
 
 
 def test_names_are_taken_in_their_namespace():

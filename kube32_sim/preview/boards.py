@@ -1,0 +1,127 @@
+"""What boards do that the scheduler only learns of: they report what they measure as free, and they refuse pods.
+
+Their own arithmetic (`kubelet.claims`) is used in both directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from kube32_controllers.scheduler_cache import SchedulerCache, key_of
+from kube32_controllers.scheduler_figures import node_figures
+
+from kube32_sim.kestrel.profiles import KUBE32
+from kube32_sim.preview.placements import ClusterState, JsonObject
+
+if TYPE_CHECKING:
+    from kube32_sim.api.requests import Amounts
+    from kube32_sim.kubelet.boards import Profile
+
+BOARD_LABEL = "esp32.io/board"
+
+
+def revision_of(obj: JsonObject) -> int:
+    """An object's place in the order of writes; 0 for one from a file that does not tell."""
+    version = str(obj["metadata"].get("resourceVersion") or "")
+    return int(version) if version.isascii() and version.isdigit() else 0
+
+
+def cache_of(nodes: Iterable[JsonObject], pods: Iterable[JsonObject]) -> SchedulerCache:
+    """The scheduler's picture of these nodes and pods."""
+    made = SchedulerCache()
+    for node in nodes:
+        made.put_node(node, revision_of(node))
+    for pod in pods:
+        made.put_pod(pod, revision_of(pod))
+    return made
+
+
+def is_board(node: JsonObject) -> bool:
+    """Whether a node's allocatable is what its kubelet measures as free, as kube32's do; others do not count pods."""
+    return any(name.startswith("esp32.io/") for name in (node.get("status") or {}).get("capacity") or ())
+
+
+def at_rest(state: ClusterState, profile: str) -> ClusterState:
+    """The state with what boards report as free put in the terms of a profile.
+
+    To kube32's scheduler the report is what counts, so that replaced pods have to leave it; Kestrel counts pods itself.
+    """
+    if profile == "kube32":
+        return relieved(state, state.replaced, of_all_nodes=True)
+    return relieved(state, [*state.pods, *state.replaced], of_all_nodes=False)
+
+
+def relieved(state: ClusterState, pods: Sequence[JsonObject], *, of_all_nodes: bool) -> ClusterState:
+    """The state as its boards will report it when these pods have gone: what they take is free again.
+
+    A pod that its board's report does not include yet takes nothing from it.  of_all_nodes: the others report so too.
+    """
+    if not pods:
+        return state
+    from kube32_sim.kubelet.claims import pod_requests, usage
+
+    picture = cache_of(state.nodes, {id(pod): pod for pod in (*state.pods, *pods)}.values())
+    freed: dict[str, list[Amounts]] = {}
+    for pod in pods:
+        if picture.is_reported(key_of(pod)):
+            freed.setdefault(pod["spec"]["nodeName"], []).append(pod_requests(pod))
+    nodes = [
+        _with_more(node, usage(freed.get(node["metadata"]["name"], ()))) if of_all_nodes or is_board(node) else node
+        for node in state.nodes
+    ]
+    return replace(state, nodes=nodes)
+
+
+def _with_more(node: JsonObject, freed: Amounts) -> JsonObject:
+    before = zip(KUBE32.fitted, node_figures(node).free, strict=True)
+    more = {name: str(free + freed[name]) for name, free in before if freed.get(name)}
+    if not more:
+        return node
+    status = node["status"]
+    allocatable = {**(status.get("allocatable") or status.get("capacity") or {}), **more}
+    return {**node, "status": {**status, "allocatable": allocatable}}
+
+
+class Firewalls:
+    """The capability firewalls of the boards: what they would not run though the scheduler binds it to them."""
+
+    def __init__(self, state: ClusterState) -> None:
+        labels = {node["metadata"]["name"]: node["metadata"].get("labels") or {} for node in state.nodes}
+        self._boards = {name: found[BOARD_LABEL] for name, found in labels.items() if BOARD_LABEL in found}
+        self._running: dict[str, list[Amounts]] = {}
+        if self._boards:
+            for pod in state.pods:
+                if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
+                    self._add(pod, pod["spec"].get("nodeName", ""))
+
+    def _add(self, pod: JsonObject, node: str) -> None:
+        from kube32_sim.kubelet.claims import pod_requests
+
+        if node in self._boards:
+            self._running.setdefault(node, []).append(pod_requests(pod))
+
+    def admit(self, pod: JsonObject, node: str) -> str:
+        """Why the board would refuse a pod that comes to it now, as a pod's reason and message say; "" where it runs.
+
+        One that runs takes its share.  Of a node that is no board that is known nothing is said.
+        """
+        profile = _profiles().get(self._boards[node]) if node in self._boards else None
+        if profile is None:
+            return ""
+        from kube32_sim.kubelet.claims import admit
+
+        refused = admit(pod, profile, self._running.get(node, ()))
+        if refused is None:
+            self._add(pod, node)
+            return ""
+        return f"{node} refuses it: {refused.reason}"
+
+
+@cache
+def _profiles() -> dict[str, Profile]:
+    from kube32_sim.kubelet.boards import profiles
+
+    return profiles()
