@@ -87,7 +87,8 @@ def scheduled_condition(pod: JsonObject) -> JsonObject:
     return {}
 
 
-def _is_unsettled(status: JsonObject) -> bool:
+def is_unsettled(status: JsonObject) -> bool:
+    """Whether a pod is Pending, or has a container that waits: no report of its node can include it."""
     if status.get("phase", "Pending") == "Pending":
         return True
     statuses: list[JsonObject] = [
@@ -200,11 +201,6 @@ class SchedulerCache:
         if old is not None:
             self._place(old, None)
 
-    def is_reported(self, key: str) -> bool:
-        """Whether a pod is bound, and what its node reports as free is what that pod leaves."""
-        pod = self._pods.get(key)
-        return pod is not None and bool(pod.node) and not pod.counted
-
     def _record(self, key: str, obj: JsonObject, revision: int, old: PodRecord | None) -> PodRecord:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
         generation = metadata.get("generation")
@@ -218,7 +214,7 @@ class SchedulerCache:
             revision,
             spec.get("nodeName", ""),
             old.request if old is not None and same_spec else pod_request(spec),
-            _is_unsettled(obj.get("status") or {}),
+            is_unsettled(obj.get("status") or {}),
             waits,
             scheduled_condition(obj).get("message", "") if waits else "",
         )

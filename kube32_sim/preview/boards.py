@@ -10,9 +10,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from kube32_controllers.scheduler_cache import SchedulerCache, key_of
+from kube32_controllers.scheduler_cache import SchedulerCache, is_unsettled
 from kube32_controllers.scheduler_figures import node_figures
 
+from kube32_sim.api.pod_state import finished
 from kube32_sim.kestrel.profiles import KUBE32
 from kube32_sim.preview.placements import ClusterState, JsonObject
 
@@ -55,34 +56,35 @@ def at_rest(state: ClusterState, profile: str) -> ClusterState:
 
 
 def relieved(state: ClusterState, pods: Sequence[JsonObject], *, of_all_nodes: bool) -> ClusterState:
-    """The state as its boards will report it when these pods have gone: what they take is free again.
+    """The state as its boards will report it, a moment later, when these pods have gone: what they take is free again.
 
-    A pod that its board's report does not include yet takes nothing from it.  of_all_nodes: the others report so too.
+    A pod that does not run yet takes nothing from a report.  of_all_nodes: other nodes report as boards do.
     """
-    if not pods:
-        return state
-    from kube32_sim.kubelet.claims import pod_requests, usage
-
-    picture = cache_of(state.nodes, {id(pod): pod for pod in (*state.pods, *pods)}.values())
-    freed: dict[str, list[Amounts]] = {}
+    freed: dict[str, list[JsonObject]] = {}
     for pod in pods:
-        if picture.is_reported(key_of(pod)):
-            freed.setdefault(pod["spec"]["nodeName"], []).append(pod_requests(pod))
+        node = pod["spec"].get("nodeName", "")
+        if node and not finished(pod) and not is_unsettled(pod.get("status") or {}):
+            freed.setdefault(node, []).append(pod)
+    latest = max(map(revision_of, (*state.nodes, *state.pods)), default=0)
     nodes = [
-        _with_more(node, usage(freed.get(node["metadata"]["name"], ()))) if of_all_nodes or is_board(node) else node
+        _reporting_anew(node, freed[name], latest)
+        if (name := node["metadata"]["name"]) in freed and (of_all_nodes or is_board(node))
+        else node
         for node in state.nodes
     ]
     return replace(state, nodes=nodes)
 
 
-def _with_more(node: JsonObject, freed: Amounts) -> JsonObject:
+def _reporting_anew(node: JsonObject, gone: Iterable[JsonObject], revision: int) -> JsonObject:
+    from kube32_sim.kubelet.claims import pod_requests, usage
+
+    freed = usage(map(pod_requests, gone))
     before = zip(KUBE32.fitted, node_figures(node).free, strict=True)
     more = {name: str(free + freed[name]) for name, free in before if freed.get(name)}
-    if not more:
-        return node
     status = node["status"]
     allocatable = {**(status.get("allocatable") or status.get("capacity") or {}), **more}
-    return {**node, "status": {**status, "allocatable": allocatable}}
+    metadata = {**node["metadata"], "resourceVersion": str(revision)}
+    return {**node, "metadata": metadata, "status": {**status, "allocatable": allocatable}}
 
 
 class Firewalls:
@@ -94,7 +96,7 @@ class Firewalls:
         self._running: dict[str, list[Amounts]] = {}
         if self._boards:
             for pod in state.pods:
-                if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
+                if not finished(pod):
                     self._add(pod, pod["spec"].get("nodeName", ""))
 
     def _add(self, pod: JsonObject, node: str) -> None:

@@ -19,7 +19,6 @@ from kube32_sim.preview.terms import HOSTNAME_LABEL, ZONE_LABEL, name_of
 
 JsonObject = dict[str, Any]
 
-ADVICE = "--profile kube32 ignores it"
 NAMED = 5
 """How many nodes a message names before it counts the others."""
 UNTIMED = "~"
@@ -70,11 +69,9 @@ def start(state: ClusterState, wanted: Sequence[WantedPod]) -> Start:
     bound = [Subject(_title(pod), pod, translation(pod)) for pod in there]
     asking = _asking(new, bound)
     lines = [f"node {node.name}: {problem}" for node, problems in read for problem in problems]
-    lines += [
-        _line(pod, problem, f"remove it ({ADVICE})") for pod in new for problem in problems_of_new(pod.obj, pod.read)
-    ]
+    lines += [_line(pod, problem, "; remove it") for pod in new for problem in problems_of_new(pod.obj, pod.read)]
     kinds = {pod.read.spec.labels: pod.obj for pod in new}.values()
-    lines += [_line(pod, problem, ADVICE) for pod in bound for problem in _problems_of_bound(pod, kinds)]
+    lines += [_line(pod, problem) for pod in bound for problem in _problems_of_bound(pod, kinds)]
     lines += _problems_of_domains(state.nodes, asking)
     if lines:
         raise PreviewError("\n".join(dict.fromkeys(lines)))
@@ -126,9 +123,9 @@ def _title(pod: JsonObject) -> str:
     return f"pod {name_of(pod)} on node {pod['spec']['nodeName']}"
 
 
-def _line(pod: Subject, problem: Problem, advice: str) -> str:
+def _line(pod: Subject, problem: Problem, advice: str = "") -> str:
     text = f"{pod.template}.{problem}" if pod.template else str(problem)
-    return f"{pod.source}: {text}{f'; {advice}' if problem.beyond else ''}"
+    return f"{pod.source}: {text}{advice if problem.beyond else ''}"
 
 
 def _without(nodes: Iterable[JsonObject], label: str) -> list[str]:

@@ -118,7 +118,7 @@ def test_what_kestrel_cannot_say_is_refused_by_name(spec, field, what):
     obj["spec"] |= spec
     source = "app.yaml, document 1 (Deployment web)"
     lines = refusal(STATE, WantedPod(obj, "Deployment/web", source))
-    assert f"{source}: spec.template.{field}: Kestrel {what}; remove it (--profile kube32 ignores it)" in lines
+    assert f"{source}: spec.template.{field}: Kestrel {what}; remove it" in lines
     assert len(lines) == 1 + (spec.get("tolerations") is not None)
 
 
@@ -204,7 +204,7 @@ def test_pods_that_stay_may_say_what_they_like(spec, field, what):
     lasting = field == "spec.resources"
     repelling = field.startswith(f"{ANTI}.{REQUIRED}") and "namespaceSelector" in field
     if lasting or repelling:
-        line = f"pod default/p on node n: {field}: Kestrel {what}; --profile kube32 ignores it"
+        line = f"pod default/p on node n: {field}: Kestrel {what}"
         assert line in refusal(state, newcomer)
     else:
         assert KestrelPlacer(state, [newcomer]).place(newcomer, details=False).node == "n"
