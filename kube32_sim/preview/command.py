@@ -170,9 +170,8 @@ def verify(placements: Sequence[Placement], state: ClusterState) -> int:
     if found:
         print(f"kube32-sim: {len(found)} of {count} pods go elsewhere than previewed", file=sys.stderr)
         return 1
-    print(
-        f"verified: created in a simulator of this state, all {count} pods go where the preview says", file=sys.stderr
-    )
+    pods = "1 pod goes" if count == 1 else f"{count} pods go"
+    print(f"verified: created one by one in a simulator of this state, {pods} where the preview says", file=sys.stderr)
     return 0
 
 
