@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from kube32_controllers.scheduler_figures import node_figures, pod_request
+from kube32_sim.api.pod_state import finished
 from kube32_sim.kestrel.choosing import Chooser
 from kube32_sim.kestrel.filters import no_fit
 from kube32_sim.kestrel.models import Node, Request
@@ -23,7 +24,6 @@ JsonObject = dict[str, Any]
 NODES, PODS = ("", "nodes"), ("", "pods")
 SCHEDULER_NAMES = frozenset(("", "default-scheduler"))
 """Values of spec.schedulerName that mean this scheduler; other pods are left to others, as upstream does."""
-FINISHED = frozenset(("Succeeded", "Failed"))
 
 
 class StoredObject(Protocol):
@@ -75,7 +75,7 @@ def waits_for_node(pod: JsonObject) -> bool:
         and not spec.get("schedulingGates")
         and spec.get("schedulerName", "") in SCHEDULER_NAMES
         and "deletionTimestamp" not in pod["metadata"]
-        and (pod.get("status") or {}).get("phase") not in FINISHED
+        and not finished(pod)
     )
 
 
@@ -183,13 +183,12 @@ class SchedulerCache:
     # pods
 
     def put_pod(self, obj: JsonObject, revision: int) -> None:
-        metadata, status = obj["metadata"], obj.get("status") or {}
         key = key_of(obj)
-        if status.get("phase") in FINISHED:
+        if finished(obj):
             self.drop_pod(key)
             return
         old = self._pods.get(key)
-        if old is not None and old.uid != metadata.get("uid", ""):
+        if old is not None and old.uid != obj["metadata"].get("uid", ""):
             self.drop_pod(key)
             old = None
         new = self._record(key, obj, revision, old)

@@ -12,7 +12,7 @@ def terminating(pod: JsonObject) -> bool:
 
 
 def finished(pod: JsonObject) -> bool:
-    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
 
 
 def active(pod: JsonObject) -> bool:

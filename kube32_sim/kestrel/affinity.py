@@ -138,7 +138,10 @@ class Barrier:
 
 
 class AffinityIndex:
-    """Who is bound where, as far as affinity asks."""
+    """Who is bound where, as far as affinity asks.
+
+    Label sets and terms that it has met once it keeps, so that a replay costs memory for what is different in it.
+    """
 
     def __init__(self) -> None:
         self._relations: dict[tuple[Labels, tuple[Term, ...], tuple[Term, ...]], Relations] = {}
@@ -221,14 +224,8 @@ def barrier(relations: Relations) -> Barrier | None:
 
 def affinity_ok(relations: Relations, node: Node) -> bool:
     """Whether a node's domains hold what the pod's affinity terms want, and nobody whom an anti-affinity term bars."""
-    for topology, rival in relations.rivals:
-        if rival.hosts.reach(topology, node):
-            return False
-    for selected in relations.label_set.selected_by:
-        for topology, hosts in selected.repelling.items():
-            if hosts.total and hosts.reach(topology, node):
-                return False
-    return all(bond.holds_anywhere or bond.selected.hosts.reach(bond.topology, node) for bond in relations.bonds)
+    rules = barrier(relations)
+    return rules is None or not rules.reason(node)
 
 
 def swayed_by(pod: Barrier) -> set[str]:

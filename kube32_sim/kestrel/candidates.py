@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 Matrix = NDArray[np.int64]
 CELLS = 2**22
-"""More than so many places are not kept: some node has very many pods."""
+"""So many places are kept at most.  Of a node with more pods than its row holds the cheapest are known: they do for a
+bound, as whoever else has to go is no cheaper."""
 NOBODY = np.iinfo(np.int64).max
 """The priority in the places of a row behind its last pod: no pod may preempt there."""
 
@@ -36,6 +37,7 @@ class Candidates:
         self._position = -1
         self._layout = -1
         self._width = 0
+        self._large: set[int] = set()
 
     # keeping it true
 
@@ -44,34 +46,33 @@ class Candidates:
         changed = table.changed_since(self._position)
         if changed is None or self._layout != self._columns.layout:
             self._build(8)
-        elif self._position != table.position and not self._too_wide:
+        elif self._position != table.position:
             for name in changed:
                 self._write(self._columns.rows[name], name)
         self._position = table.position
 
     def _build(self, width: int) -> None:
         self._layout = self._columns.layout
-        names = self._columns.names
-        self._width = max(width, *(len(self._cluster.pods_on(name)) for name in names))
-        self._too_wide = len(names) * self._width > CELLS
-        if self._too_wide:
-            return
+        names, resources = self._columns.names, self._cluster.profile.fitted
+        longest = max(width, *(len(self._cluster.pods_on(name)) for name in names))
+        self._width = min(longest, max(1, CELLS // len(names)))
         shape = (len(names), self._width)
         self._priority: Matrix = np.full(shape, NOBODY, np.int64)
-        self._sums: list[Matrix] = [np.zeros(shape, np.int64) for _ in self._cluster.profile.fitted]
-        self._sizes: list[Matrix] = [np.zeros(shape, np.int64) for _ in self._cluster.profile.fitted]
-        self._large: set[int] = set()
+        self._sums: list[Matrix] = [np.zeros(shape, np.int64) for _ in resources]
+        self._sizes: list[Matrix] = [np.zeros(shape, np.int64) for _ in resources]
+        self._cut = np.zeros(len(names), np.bool_)
+        self._large.clear()
         for row, name in enumerate(names):
             self._write(row, name)
 
     def _write(self, row: int, name: str) -> None:
         pods = self._cluster.cheapest_first(name)
+        if len(pods) > self._width and 2 * len(pods) * len(self._columns.names) <= CELLS:
+            self._build(2 * len(pods))
+            return
+        self._cut[row] = len(pods) > self._width
+        pods = pods[: self._width]
         count = len(pods)
-        if self._too_wide:
-            return
-        if count > self._width:
-            self._build(2 * count)
-            return
         priorities = [pod.spec.priority for pod in pods]
         if pods and not are_small((priorities[0], priorities[-1])):
             self._large.add(row)
@@ -86,10 +87,10 @@ class Candidates:
 
     # asking
 
-    def take(self, pod: Pod) -> bool:
-        """Catch up, and tell whether preemption by a pod can be asked here: numbers are small, and not too many."""
+    def can_answer(self, pod: Pod) -> bool:
+        """Catch up, and tell whether preemption by a pod can be asked here: all numbers are small enough."""
         self._refresh()
-        return not self._too_wide and not self._large and are_small((pod.spec.priority,))
+        return not self._large and are_small((pod.spec.priority,))
 
     def bounds(self, pod: Pod, rules: Barrier | None, swayed: set[str]) -> Iterator[Cost]:
         """The least that nodes would cost, cheapest first; nodes that are not named cannot help."""
@@ -107,11 +108,15 @@ class Candidates:
         for place, lack in lacking:
             enough &= self._sums[place][rows] >= lack[:, np.newaxis]
         last = enough.argmax(1)
-        chosen = np.flatnonzero(enough[np.arange(len(rows)), last])
+        found = enough[np.arange(len(rows)), last]
+        unknown = self._cut[rows] & ~found & (self._priority[rows, -1] < priority)
+        last[unknown] = self._width - 1
+        chosen = np.flatnonzero(found | unknown)
         rows, last = rows[chosen], last[chosen]
         counts = np.ones(len(rows), np.int64)
         for place, lack in lacking:
             counts[self._sizes[place][rows, last] < lack[chosen]] = 2
+        counts[unknown[chosen]] = 1
         if swayed:
             counts[self._columns.mask_of(swayed)[rows]] = 1
         return self._in_order(self._priority[rows, last], counts, rows)

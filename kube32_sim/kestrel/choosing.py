@@ -16,6 +16,7 @@ from kube32_sim.kestrel.filters import MISMATCH, evaluate
 from kube32_sim.kestrel.models import Node, Request
 from kube32_sim.kestrel.nodes import NodeTable
 from kube32_sim.kestrel.ranking import Ranking
+from kube32_sim.kestrel.score import rank
 
 if TYPE_CHECKING:
     from kube32_sim.kestrel.columns import Columns
@@ -99,15 +100,15 @@ class Chooser:
     # one by one
 
     def _among(self, nodes: Iterable[Node], request: Request, barrier: Barrier | None) -> tuple[int, Node] | None:
-        profile = self._profile
-        best: tuple[int, Node] | None = None
+        best: tuple[tuple[int, str], Node] | None = None
         for node in nodes:
-            value = evaluate(profile, request, node)
+            value = evaluate(self._profile, request, node)
             if isinstance(value, str) or (barrier is not None and barrier.reason(node)):
                 continue
-            if best is None or value > best[0] or (value == best[0] and node.name < best[1].name):
-                best = (value, node)
-        return best
+            ranked = rank(node.name, value)
+            if best is None or ranked < best[0]:
+                best = ranked, node
+        return None if best is None else (-best[0][0], best[1])
 
     def _count(self, nodes: Iterable[Node], request: Request, barrier: Barrier | None) -> Counter[str]:
         reasons: Counter[str] = Counter()
@@ -145,7 +146,7 @@ class Chooser:
             self._columns = Columns(self._table)
         columns = self._columns
         columns.refresh()
-        return columns if columns.take(request) else None
+        return columns if columns.can_answer(request) else None
 
     # what comes again and again
 

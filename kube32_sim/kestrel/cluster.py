@@ -7,6 +7,7 @@ and the pods of the node are kept true together.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from kube32_sim.kestrel.affinity import AffinityIndex, barrier
 from kube32_sim.kestrel.choosing import Chooser
@@ -14,6 +15,13 @@ from kube32_sim.kestrel.models import Node, Pod, PodSpec, cheapest_first, deares
 from kube32_sim.kestrel.nodes import NodeTable
 from kube32_sim.kestrel.preemption import Preemption
 from kube32_sim.kestrel.profiles import KESTREL, Profile
+
+
+class Bound(NamedTuple):
+    """What became of a submit.  victims: in the order of their eviction; each has its new node, or none."""
+
+    node: Node
+    victims: tuple[Pod, ...] = ()
 
 
 class Cluster:
@@ -64,14 +72,14 @@ class Cluster:
         pod = self.pods[name] = Pod(name, spec, self.affinity.relations(spec))
         self._bind(pod, node)
 
-    def submit(self, name: str, spec: PodSpec) -> Node | None:
+    def submit(self, name: str, spec: PodSpec) -> Bound | None:
         """Bind a new pod, evicting others where it has to and may; None, and no trace, where it fits nowhere."""
         pod = Pod(name, spec, self.affinity.relations(spec))
         node = self.find(pod)
         if node is not None:
             self.pods[name] = pod
             self._bind(pod, node)
-            return node
+            return Bound(node)
         if not (self.profile.preemption and spec.preempts):
             return None
         found = self._preemption.preempt_for(pod)
@@ -79,8 +87,7 @@ class Cluster:
             return None
         node, victims = found
         self.pods[name] = pod
-        self._preempt(pod, node, victims)
-        return node
+        return Bound(node, self._preempt(pod, node, victims))
 
     def delete(self, pod: Pod) -> None:
         if pod.node is not None:
@@ -115,8 +122,8 @@ class Cluster:
         self._enter(pod, node)
         self.log.append(f"bind {pod.name} {node.name}")
 
-    def _preempt(self, pod: Pod, node: Node, victims: Iterable[Pod]) -> None:
-        """Evict, bind, and place the victims again where they fit without evicting others."""
+    def _preempt(self, pod: Pod, node: Node, victims: Iterable[Pod]) -> tuple[Pod, ...]:
+        """Evict, bind, and place the victims again where they fit without evicting others; answers them."""
         victims = sorted(victims, key=eviction_order)
         for victim in victims:
             self._leave(victim)
@@ -130,6 +137,7 @@ class Cluster:
             else:
                 self._pending[victim.name] = victim
                 self.log.append(f"pending {victim.name}")
+        return tuple(victims)
 
     def _enter(self, pod: Pod, node: Node) -> None:
         pod.node = node

@@ -1,7 +1,7 @@
 """The nodes' figures as columns of numbers: one request is asked of all nodes at once.
 
-Rows are in the order of names, so that the first of the best rows has the smallest name.  Numbers are 64-bit integers;
-where they might not do, nothing is asked here (`Columns.take`).
+Rows are in the order of names, so that the first of the best rows is the one that `score.rank` puts first.  Numbers are
+64-bit integers; where they might not do, nothing is asked here (`Columns.can_answer`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kube32_sim.kestrel.affinity import Barrier
-from kube32_sim.kestrel.filters import MISMATCH, UNTOLERATED, WRONG_NAME, untolerated
+from kube32_sim.kestrel.filters import MISMATCH, UNTOLERATED, WRONG_NAME, percentages, untolerated
 from kube32_sim.kestrel.models import ZONE, Node, Request, Taint
 from kube32_sim.kestrel.nodes import NodeTable
-from kube32_sim.kestrel.score import mean_of_percentages, score
+from kube32_sim.kestrel.score import mean, percent_of
 
-LARGEST = 2**55
-"""Figures up to this can be multiplied by 100, and a few of them added, in 64 bits."""
+LARGEST = 2**54
+"""The difference of two figures up to this can be multiplied by 100 in 64 bits, and two of those be added.
+
+Where a request does not fit, what would be left may be anything below 0; such nodes are struck out by their mask.
+`candidates` adds up what pods take on one node, which is no more than its capacity.
+"""
 LEAST = np.iinfo(np.int64).min
 KEPT = 512
 """For how many selectors and tolerations together, and for how many labels, the answers of all nodes are kept."""
@@ -108,7 +112,7 @@ class Columns:
 
     # asking
 
-    def take(self, request: Request) -> bool:
+    def can_answer(self, request: Request) -> bool:
         """Whether a request can be asked here: all numbers are small enough."""
         return not self._large and are_small(request.amounts)
 
@@ -137,10 +141,9 @@ class Columns:
     def _scores(self, request: Request) -> Numbers:
         (first, second), amounts = self._profile.scored_places, request.amounts
         left = self.free[first] - amounts[first], self.free[second] - amounts[second]
-        scores: Numbers = mean_of_percentages(left[0], self._capacity[0], left[1], self._capacity[1])
+        scores: Numbers = mean(percent_of(left[0], self._capacity[0]), percent_of(left[1], self._capacity[1]))
         for row, node in self._without.items():
-            capacity = node.capacity
-            scores[row] = score(int(left[0][row]), capacity[first], int(left[1][row]), capacity[second])
+            scores[row] = mean(*percentages(self._profile, request, node))
         return scores
 
     def reasons(self, request: Request, barrier: Barrier | None = None) -> Counter[str]:
@@ -200,9 +203,9 @@ class Columns:
                 bad |= self._in_zones(hosts.zones)
             else:
                 bad[self._rows_of(hosts.nodes())] = True
-        self._close_unneeded(bad, barrier)
+        self._close_unmet(bad, barrier)
 
-    def _close_unneeded(self, bad: Mask, barrier: Barrier) -> None:
+    def _close_unmet(self, bad: Mask, barrier: Barrier) -> None:
         for topology, hosts in barrier.needed:
             if topology == ZONE:
                 bad |= ~self._in_zones(hosts.zones)
@@ -218,7 +221,7 @@ class Columns:
                 alone = [self.rows[next(iter(nodes))] for nodes in hosts.zones.values() if len(nodes) == 1]
                 closed[alone] = False
                 bad |= closed
-        self._close_unneeded(bad, barrier)
+        self._close_unmet(bad, barrier)
         return bad
 
     def _in_zones(self, zones: Mapping[str, object]) -> Mask:

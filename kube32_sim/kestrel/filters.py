@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from kube32_sim.kestrel.models import Labels, Node, Request, Taint, Toleration
 from kube32_sim.kestrel.profiles import Profile
-from kube32_sim.kestrel.score import score
+from kube32_sim.kestrel.score import mean, percent
 
 WRONG_NAME = "node(s) didn't match the requested node name"
 MISMATCH = "node(s) didn't match Pod's node affinity/selector"
@@ -41,7 +41,7 @@ def untolerated(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) ->
 
 
 def static_reason(profile: Profile, request: Request, node: Node) -> str:
-    """Why a node will not do whatever runs on it, or ""."""
+    """Why a node will not do whatever runs on it, or ""; `Columns` has the same filters for all nodes at once."""
     if node.barred:
         return node.barred
     if request.node_name and request.node_name != node.name:
@@ -69,11 +69,14 @@ def shortage(request: Request, node: Node) -> str:
 def evaluate(profile: Profile, request: Request, node: Node) -> int | str:
     """The score of a node for a request, or the reason of the first filter that it fails."""
     reason = static_reason(profile, request, node) or shortage(request, node)
-    if reason:
-        return reason
+    return reason or mean(*percentages(profile, request, node))
+
+
+def percentages(profile: Profile, request: Request, node: Node) -> tuple[int, int]:
+    """What would be left of the two scored resources with the pod on the node."""
     first, second = profile.scored_places
     free, taken, capacity = node.free, request.amounts, node.capacity
-    return score(free[first] - taken[first], capacity[first], free[second] - taken[second], capacity[second])
+    return percent(free[first] - taken[first], capacity[first]), percent(free[second] - taken[second], capacity[second])
 
 
 def no_fit(reasons: Mapping[str, int], nodes: int) -> str:

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kube32_sim.kestrel.models import NODE, ZONE, Node, PodSpec, Term
-from kube32_sim.kestrel.specs import fit
+from kube32_sim.kestrel.models import NODE, ZONE, Node, PodSpec, Term, fit
 
 _WORD = 2**64 - 1
 _SEED_FACTOR, _SEED_STEP = 2862933555777941757, 3037000493

@@ -65,6 +65,13 @@ class Request(NamedTuple):
     node_name: str = ""
 
 
+def fit(amounts: Amounts, selector: Labels = (), tolerations: tuple[Toleration, ...] = ()) -> Request:
+    """The request of a pod of the profile `kestrel` for (cpu, mem): both have to fit."""
+    cpu, mem = amounts
+    checks = (Check(0, cpu, "Insufficient cpu"), Check(1, mem, "Insufficient memory"))
+    return Request(amounts, checks, selector, tolerations)
+
+
 @dataclass(slots=True)
 class Node:
     """capacity: what percentages are of.  free: what requests have to fit into, less what pods take already.

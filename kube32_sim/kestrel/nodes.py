@@ -12,11 +12,14 @@ from collections.abc import Iterable, Sequence
 from kube32_sim.kestrel.models import Amounts, Node
 from kube32_sim.kestrel.profiles import Profile
 
+KEPT = 1024
+"""Changes that the journal keeps at least, beside some for each node, half of them for sure."""
+
 
 class NodeTable:
     """nodes: by name.  barred: how many nodes take no pod at all, by the reason.
 
-    layout: counts additions and removals of nodes; it stands still while only figures change.
+    layout: counts additions and removals of nodes, and moves to another zone; it stands still while figures change.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -40,7 +43,7 @@ class NodeTable:
         return dict.fromkeys(self._journal[position - self._forgotten :])
 
     def _touch(self, name: str) -> None:
-        if len(self._journal) > 4 * len(self.nodes) + 1024:
+        if len(self._journal) > 4 * len(self.nodes) + KEPT:
             half = len(self._journal) // 2
             del self._journal[:half]
             self._forgotten += half
@@ -53,7 +56,7 @@ class NodeTable:
         if old == node:
             return
         self._reindex(old, node)
-        self.layout += old is None
+        self.layout += old is None or old.zone != node.zone
         self._touch(node.name)
 
     def drop(self, name: str) -> None:

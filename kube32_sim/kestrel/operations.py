@@ -25,6 +25,7 @@ NODE_EXISTS, POD_EXISTS = "error: node exists", "error: pod exists"
 NO_NODE, NO_POD = "error: no such node", "error: no such pod"
 UNSCHEDULABLE = "error: unschedulable"
 
+DIGITS = 4000
 STEP = 256
 """Pods of a bulk operation between two reports of progress."""
 
@@ -100,8 +101,8 @@ class Replay:
             raise Refused(INVALID_POD) from None
         if name in self._cluster.pods:
             raise Refused(POD_EXISTS)
-        node = self._cluster.submit(name, parsed)
-        return node.name if node is not None else UNSCHEDULABLE
+        bound = self._cluster.submit(name, parsed)
+        return bound.node.name if bound is not None else UNSCHEDULABLE
 
     def delete_pod(self, name: Any) -> bool:
         self._cluster.delete(self._pod(name))
@@ -169,8 +170,8 @@ class Replay:
     def _submit_all(self, params: generator.PodParams) -> list[tuple[str, str]]:
         results = []
         for done, (name, spec) in enumerate(generator.pods(params), 1):
-            node = self._cluster.submit(name, spec)
-            results.append((name, node.name if node is not None else UNSCHEDULABLE))
+            bound = self._cluster.submit(name, spec)
+            results.append((name, bound.node.name if bound is not None else UNSCHEDULABLE))
             if done % STEP == 0:
                 self._progress(STEP)
         self._progress(params.count % STEP if params.count else 1)
@@ -213,10 +214,19 @@ def _any_taken(prefix: str, count: int, names: dict[str, Any]) -> bool:
         return any(f"{prefix}-{index}" in names for index in range(count))
     start = len(prefix) + 1
     return any(
-        name.startswith(f"{prefix}-") and _is_index(name[start:]) and int(name[start:]) < count for name in names
+        name.startswith(f"{prefix}-") and _is_index(name[start:]) and _number(name[start:]) < count for name in names
     )
 
 
 def _is_index(text: str) -> bool:
     """Whether a text is how Python writes an int of at least 0."""
     return text.isascii() and text.isdigit() and (text == "0" or text[0] != "0")
+
+
+def _number(text: str) -> int:
+    """`int(text)` of digits, also where there are more than Python converts at once."""
+    number = 0
+    for start in range(0, len(text), DIGITS):
+        digits = text[start : start + DIGITS]
+        number = number * 10 ** len(digits) + int(digits)
+    return number

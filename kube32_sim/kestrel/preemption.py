@@ -82,7 +82,7 @@ class Preemption:
             from kube32_sim.kestrel.candidates import Candidates
 
             self._candidates = Candidates(self._cluster, columns)
-        if columns is not None and self._candidates is not None and self._candidates.take(pod):
+        if columns is not None and self._candidates is not None and self._candidates.can_answer(pod):
             return self._candidates.bounds(pod, rules, swayed)
         return sorted(self._bounds_of_each(pod, rules, swayed))
 

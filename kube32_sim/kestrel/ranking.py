@@ -48,7 +48,7 @@ class Ranking:
 
     def _catch_up(self) -> None:
         changed = self._table.changed_since(self.position)
-        if changed is None or self.position < 0:
+        if changed is None:
             self._build()
         else:
             for name in changed:

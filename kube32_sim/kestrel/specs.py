@@ -20,14 +20,13 @@ from typing import Any
 from kube32_sim.kestrel.models import (
     TOPOLOGIES,
     Amounts,
-    Check,
     Labels,
     Node,
     PodSpec,
-    Request,
     Taint,
     Term,
     Toleration,
+    fit,
 )
 
 EFFECTS = ("NoSchedule", "NoExecute")
@@ -65,13 +64,6 @@ def parse_pod(spec: Any) -> PodSpec:
         tuple(map(_term, _list(affinity, "pod_anti_affinity"))),
         _one_of(fields.get("preemption", PREEMPTION[0]), "preemption", PREEMPTION) == PREEMPTION[0],
     )
-
-
-def fit(amounts: Amounts, selector: Labels = (), tolerations: tuple[Toleration, ...] = ()) -> Request:
-    """A request for (cpu, mem): both have to fit."""
-    cpu, mem = amounts
-    checks = (Check(0, cpu, "Insufficient cpu"), Check(1, mem, "Insufficient memory"))
-    return Request(amounts, checks, selector, tolerations)
 
 
 def _requests(value: Any) -> Amounts:
@@ -142,7 +134,7 @@ def _labels(fields: dict[str, Any], key: str) -> Labels:
 
 def _int(value: Any, field: str, least: int | None) -> int:
     if type(value) is not int or (least is not None and value < least):
-        raise InvalidSpec(f"{field}: not an int" + ("" if least is None else f" of at least {least}"))
+        raise InvalidSpec(f"{field}: not an int, or too small")  # the bound may have too many digits to be printed
     return value
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from kube32_controllers.scheduler_cache import SCHEDULER_NAMES
+
 from kube32_sim.preview.amounts import RESOURCES, asked_for
 
 JsonObject = dict[str, Any]
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-SCHEDULERS = ("", "default-scheduler")
 EFFECTS = ("NoSchedule", "NoExecute")
 
 
@@ -76,7 +77,7 @@ def of_any_pod(spec: JsonObject) -> Iterator[Problem]:
     for field, what in FIELDS.items():
         if spec.get(field):
             yield beyond(f"spec.{field}", what)
-    if (spec.get("schedulerName") or "") not in SCHEDULERS:
+    if (spec.get("schedulerName") or "") not in SCHEDULER_NAMES:
         yield beyond("spec.schedulerName", f"is not the scheduler {spec['schedulerName']!r}")
     if (spec.get("affinity") or {}).get("nodeAffinity") and not only_node(spec):
         yield beyond("spec.affinity.nodeAffinity", "has node selectors only")

@@ -5,7 +5,7 @@ Their own arithmetic (`kubelet.claims`) is used in both directions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -42,7 +42,9 @@ def cache_of(nodes: Iterable[JsonObject], pods: Iterable[JsonObject]) -> Schedul
 
 def is_board(node: JsonObject) -> bool:
     """Whether a node's allocatable is what its kubelet measures as free, as kube32's do; others do not count pods."""
-    return any(name.startswith("esp32.io/") for name in (node.get("status") or {}).get("capacity") or ())
+    status = node.get("status") or {}
+    named = (*(status.get("capacity") or ()), *(status.get("allocatable") or ()))
+    return any(name.startswith("esp32.io/") for name in named)
 
 
 def at_rest(state: ClusterState, profile: str) -> ClusterState:
@@ -50,15 +52,13 @@ def at_rest(state: ClusterState, profile: str) -> ClusterState:
 
     To kube32's scheduler the report is what counts, so that replaced pods have to leave it; Kestrel counts pods itself.
     """
-    if profile == "kube32":
-        return relieved(state, state.replaced, of_all_nodes=True)
-    return relieved(state, [*state.pods, *state.replaced], of_all_nodes=False)
+    return _relieved(state, state.replaced if profile == KUBE32.name else [*state.pods, *state.replaced])
 
 
-def relieved(state: ClusterState, pods: Sequence[JsonObject], *, of_all_nodes: bool) -> ClusterState:
+def _relieved(state: ClusterState, pods: Iterable[JsonObject]) -> ClusterState:
     """The state as its boards will report it, a moment later, when these pods have gone: what they take is free again.
 
-    A pod that does not run yet takes nothing from a report.  of_all_nodes: other nodes report as boards do.
+    A pod that does not run yet takes nothing from a report.
     """
     freed: dict[str, list[JsonObject]] = {}
     for pod in pods:
@@ -68,7 +68,7 @@ def relieved(state: ClusterState, pods: Sequence[JsonObject], *, of_all_nodes: b
     latest = max(map(revision_of, (*state.nodes, *state.pods)), default=0)
     nodes = [
         _reporting_anew(node, freed[name], latest)
-        if (name := node["metadata"]["name"]) in freed and (of_all_nodes or is_board(node))
+        if (name := node["metadata"]["name"]) in freed and is_board(node)
         else node
         for node in state.nodes
     ]

@@ -100,16 +100,14 @@ def read_operations(path: str) -> list[Any]:
 
 
 def place(parsed: argparse.Namespace) -> int:
-    from kube32_sim.preview.boards import at_rest
     from kube32_sim.preview.manifests import read_manifests
     from kube32_sim.preview.printing import render
     from kube32_sim.preview.workloads import wanted_pods
 
     state, namespace = read_state(parsed)
     manifests = read_manifests(parsed.filename, parsed.namespace or namespace)
-    wanted, state = wanted_pods(manifests, state)
     profile = parsed.profile or "kube32"
-    state = at_rest(state, profile)
+    wanted, state = wanted_pods(manifests, state, of_kubernetes=profile == "kestrel")
     placer = make_placer(profile, state, wanted)
     output = parsed.output or "table"
     placements = place_all(placer, wanted, details=output != "table")

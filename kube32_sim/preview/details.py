@@ -1,12 +1,14 @@
-"""More about why a node will not do: which taint, which label, how much there is of what."""
+"""More about why a node will not do, and about what a preview leaves out, in words that both profiles share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from kube32_sim.kestrel.filters import MISMATCH, UNTOLERATED, untolerated
 from kube32_sim.kestrel.models import Node, Request
 
+NAMED = 5
+"""How many objects a message names before it counts the others."""
 Shown = Callable[[int, int], str]
 """(place of a fitted resource, amount) as text with its unit."""
 
@@ -31,3 +33,14 @@ def _lacks(reason: str, request: Request, node: Node, shown: Shown) -> Iterator[
             asked, free, capacity = (shown(place, amount) for amount in amounts)
             text = f"{asked} asked, {free} free of {capacity}"
             yield text if lacking == reason else f"{lacking}: {text}"
+
+
+def some(names: Collection[str]) -> str:
+    shown = ", ".join(list(names)[:NAMED])
+    return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
+
+
+def about_waiting(names: Collection[str]) -> Iterator[str]:
+    """names: of pods of the cluster that have no node."""
+    if names:
+        yield f"{some(names)}: without a node, and left out; they may take a place first"

@@ -11,12 +11,12 @@ from dataclasses import replace
 from kube32_sim.api import quantity
 from kube32_sim.kestrel.affinity import Barrier, barrier
 from kube32_sim.kestrel.cluster import Cluster
-from kube32_sim.kestrel.filters import evaluate, no_fit
-from kube32_sim.kestrel.models import Node, Request
+from kube32_sim.kestrel.filters import evaluate, no_fit, percentages
+from kube32_sim.kestrel.models import Pod, Request
 from kube32_sim.kestrel.nodes import NodeTable
 from kube32_sim.kestrel.profiles import KESTREL
-from kube32_sim.kestrel.score import percent
 from kube32_sim.preview.amounts import RESOURCES, STEPS, most_pods
+from kube32_sim.preview.boards import at_rest
 from kube32_sim.preview.details import detail
 from kube32_sim.preview.kubernetes import translation
 from kube32_sim.preview.placements import ClusterState, Placement, Verdict, Victim, WantedPod, shared
@@ -37,7 +37,7 @@ class KestrelPlacer:
     profile = KESTREL.name
 
     def __init__(self, state: ClusterState, wanted: Sequence[WantedPod]) -> None:
-        found = start(state, wanted)
+        found = start(at_rest(state, self.profile), wanted)
         self.warnings: Sequence[str] = found.warnings
         self._cluster = Cluster(KESTREL)
         self._filters = Filters(self._cluster.table)
@@ -61,13 +61,13 @@ class KestrelPlacer:
         score = best[0] if best is not None else None
         tied = cluster.chooser.tied(spec.request, score, rules) if score is not None else []
         reasons = cluster.chooser.reasons(spec.request, rules) if best is None else {}
-        before = len(cluster.log)
         key = self._free_key(name)
         self._keys.append(key)
-        node = cluster.submit(key, spec)
-        if node is None:
+        bound = cluster.submit(key, spec)
+        if bound is None:
             return Placement(pod, "", None, no_fit(reasons, len(cluster.table.nodes)), verdicts=verdicts)
-        victims = self._victims(cluster.log[before:], name)
+        node, evicted = bound
+        victims = tuple(self._victim(one, name) for one in evicted)
         self._warn_of_full_nodes({node.name, *(victim.node for victim in victims if victim.node)})
         message = f"Successfully assigned {name} to {node.name}{_after(victims)}"
         return Placement(pod, node.name, score, message, shared(tied), victims, verdicts)
@@ -111,23 +111,19 @@ class KestrelPlacer:
             elif rules is not None and (reason := rules.reason(node)):
                 yield Verdict(name, reason)
             else:
-                yield Verdict(name, score=answer, percentages=tuple(_percentages(request, node)))
+                yield Verdict(
+                    name,
+                    score=answer,
+                    percentages=tuple(zip(RESOURCES, percentages(KESTREL, request, node), strict=True)),
+                )
 
     # what happens
 
-    def _victims(self, events: Sequence[str], preemptor: str) -> tuple[Victim, ...]:
-        """In the order of their eviction; `events` are those of one submit."""
-        happened = [event.split(" ") for event in events]
-        evicted = [key for what, key, *_ in happened if what == "evict"]
-        places = {key: place for what, key, *rest in happened if what == "bind" for place in rest}
-        for key in evicted:
-            self._evicted[key] = preemptor
-            if key in self._residents:
-                self._warn_of_doubts(self._residents[key], key in places)
-        return tuple(
-            Victim(key.partition(TWIN)[0], self._cluster.pods[key].spec.priority, places.get(key, ""))
-            for key in evicted
-        )
+    def _victim(self, pod: Pod, preemptor: str) -> Victim:
+        self._evicted[pod.name] = preemptor
+        if pod.name in self._residents:
+            self._warn_of_doubts(self._residents[pod.name], pod.node is not None)
+        return Victim(pod.name.partition(TWIN)[0], pod.spec.priority, pod.node.name if pod.node is not None else "")
 
     def _warn_of_doubts(self, victim: Resident, placed: bool) -> None:
         """What Kestrel did not look at when it evicted a pod of the cluster and placed it again."""
@@ -176,11 +172,6 @@ def _after(victims: Sequence[Victim]) -> str:
     if not victims:
         return ""
     return f" after evicting {len(victims)} pod{'s' if len(victims) > 1 else ''}"
-
-
-def _percentages(request: Request, node: Node) -> Iterator[tuple[str, int]]:
-    for place, resource in enumerate(RESOURCES):
-        yield resource, percent(node.free[place] - request.amounts[place], node.capacity[place])
 
 
 def _shown(place: int, amount: int) -> str:

@@ -10,22 +10,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kube32_controllers.scheduler_cache import SCHEDULER_NAMES
+from kube32_controllers.scheduler_cache import waits_for_node
 from kube32_controllers.scheduler_figures import pod_request
 
 from kube32_sim.api import quantity
-from kube32_sim.kestrel.filters import evaluate
+from kube32_sim.kestrel.filters import evaluate, percentages
 from kube32_sim.kestrel.models import Node, Request
 from kube32_sim.kestrel.profiles import KUBE32
-from kube32_sim.kestrel.score import percent
-from kube32_sim.preview.boards import Firewalls, cache_of, revision_of
-from kube32_sim.preview.details import detail
+from kube32_sim.preview.boards import Firewalls, at_rest, cache_of, is_board, revision_of
+from kube32_sim.preview.details import about_waiting, detail
 from kube32_sim.preview.placements import ClusterState, Placement, Verdict, WantedPod, shared
 
 JsonObject = dict[str, Any]
 
-NAMED = 3
-"""How many pods a warning names."""
 BYTES = frozenset(("memory", "esp32.io/psram"))
 """Resources that are shown with binary suffixes."""
 
@@ -36,10 +33,11 @@ class Kube32Placer:
     profile = KUBE32.name
 
     def __init__(self, state: ClusterState) -> None:
+        state = at_rest(state, self.profile)
         self._cache = cache_of(state.nodes, state.pods)
         self._firewalls = Firewalls(state)
         self._revision = max(map(revision_of, (*state.nodes, *state.pods)), default=0)
-        self.warnings: Sequence[str] = tuple(_about_waiting(list(self._cache.waiting)))
+        self.warnings: Sequence[str] = tuple(_warnings(state, sorted(self._cache.waiting)))
 
     def place(self, pod: WantedPod, *, details: bool) -> Placement:
         left_alone = why_left_alone(pod.obj)
@@ -79,38 +77,30 @@ class Kube32Placer:
         return tuple(verdict(request, nodes[name]) for name in sorted(nodes))
 
 
-def _about_waiting(keys: Sequence[str]) -> Iterator[str]:
-    if keys:
-        pods = "1 pod of the cluster waits" if len(keys) == 1 else f"{len(keys)} pods of the cluster wait"
-        named = ", ".join(sorted(keys)[:NAMED]) + (", …" if len(keys) > NAMED else "")
-        yield f"{pods} for a node ({named}) and may take a place first; the preview leaves them out"
+def _warnings(state: ClusterState, waiting: Sequence[str]) -> Iterator[str]:
+    if state.nodes and not any(map(is_board, state.nodes)):
+        yield "no node is a board: cpu, taints and affinity do not count in this profile; they do in --profile kestrel"
+    yield from about_waiting(waiting)
 
 
 def why_left_alone(pod: JsonObject) -> str:
-    """Why the scheduler does not look for a node for a new pod, or ""."""
+    """Why the scheduler does not look for a node for a new pod, or "" (`waits_for_node`)."""
+    if waits_for_node(pod):
+        return ""
     spec = pod["spec"]
     if spec.get("nodeName"):
         return "spec.nodeName is set: the scheduler is not asked"
     if spec.get("schedulingGates"):
         return "Scheduling is blocked due to non-empty scheduling gates"
-    if spec.get("schedulerName", "") not in SCHEDULER_NAMES:
-        return f"left to the scheduler {spec['schedulerName']!r} (spec.schedulerName)"
-    return ""
+    return f"left to the scheduler {spec.get('schedulerName', '')!r} (spec.schedulerName)"
 
 
 def verdict(request: Request, node: Node) -> Verdict:
     value = evaluate(KUBE32, request, node)
     if isinstance(value, str):
         return Verdict(node.name, value, detail=detail(value, request, node, _shown))
-    left = ((name, _left(request, node, place)) for name, place in zip(KUBE32.scored, PLACES, strict=True))
+    left = zip(KUBE32.scored, percentages(KUBE32, request, node), strict=True)
     return Verdict(node.name, score=value, percentages=tuple(left))
-
-
-PLACES = KUBE32.scored_places
-
-
-def _left(request: Request, node: Node, place: int) -> int:
-    return percent(node.free[place] - request.amounts[place], node.capacity[place])
 
 
 def _shown(place: int, amount: int) -> str:

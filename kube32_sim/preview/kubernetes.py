@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from kube32_sim.api.quantity import QuantityError
-from kube32_sim.kestrel.models import Node, PodSpec, Request, Taint, Term, Toleration
-from kube32_sim.kestrel.specs import fit
+from kube32_sim.kestrel.models import Node, PodSpec, Request, Taint, Term, Toleration, fit
 from kube32_sim.preview.amounts import RESOURCES, asked_for, given_by, room, taken, why_no_quantity
 from kube32_sim.preview.beyond import EFFECTS, Problem, beyond, of_any_pod, of_new_pods, only_node
 from kube32_sim.preview.terms import ZONE_LABEL, ReadTerm, labels_of, preferred_terms, required_terms
@@ -113,12 +112,13 @@ def problems_of_new(pod: JsonObject, read: Translation) -> tuple[Problem, ...]:
 
 def _request(spec: JsonObject, amounts: tuple[int, ...]) -> Request:
     selector = tuple(sorted((spec.get("nodeSelector") or {}).items()))
-    return fit(amounts, selector, tuple(_tolerations(spec)))._replace(node_name=only_node(spec))
+    borne = tuple(tolerations(spec.get("tolerations") or ()))
+    return fit(amounts, selector, borne)._replace(node_name=only_node(spec))
 
 
-def _tolerations(spec: JsonObject) -> Iterator[Toleration]:
+def tolerations(given: Iterable[JsonObject]) -> Iterator[Toleration]:
     """tolerationSeconds limits how long a pod stays, not where it may go; PreferNoSchedule is about no taint here."""
-    for toleration in spec.get("tolerations") or ():
+    for toleration in given:
         key, operator = toleration.get("key") or "", toleration.get("operator") or "Equal"
         value, effect = toleration.get("value") or "", toleration.get("effect") or ""
         if effect != PREFER_NO_SCHEDULE and (operator == "Exists" or (operator == "Equal" and key)):

@@ -23,6 +23,18 @@ TEMPLATE_LABEL = HASH_LABEL
 REVISION_LABEL = "controller-revision-hash"
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 POD_INDEX_LABEL = "apps.kubernetes.io/pod-index"
+BORNE = tuple(
+    {"key": f"node.kubernetes.io/{what}", "operator": "Exists", "effect": effect}
+    for what, effect in (
+        ("not-ready", "NoExecute"),
+        ("unreachable", "NoExecute"),
+        ("disk-pressure", "NoSchedule"),
+        ("memory-pressure", "NoSchedule"),
+        ("pid-pressure", "NoSchedule"),
+        ("unschedulable", "NoSchedule"),
+    )
+)
+"""Tolerations that kube-controller-manager gives to the pods of DaemonSets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +53,13 @@ class Making:
     alike: bool = True
 
 
-def making(obj: JsonObject, nodes: Sequence[JsonObject]) -> Making:
-    """What an accepted object of a kind in `objects.WORKLOADS` makes on a cluster of these nodes."""
-    return _MAKERS[obj["kind"]](obj, nodes)
+def making(obj: JsonObject, nodes: Sequence[JsonObject], *, of_kubernetes: bool = False) -> Making:
+    """What an accepted object of a kind in `objects.WORKLOADS` makes on a cluster of these nodes.
+
+    of_kubernetes: where kube-controller-manager does otherwise than kube32 (with DaemonSets), as it does.
+    """
+    maker = _MAKERS[obj["kind"]]
+    return (_OF_KUBERNETES.get(obj["kind"], maker) if of_kubernetes else maker)(obj, nodes)
 
 
 def _about(obj: JsonObject) -> JsonObject:
@@ -118,6 +134,34 @@ def _daemon_set(obj: JsonObject, nodes: Sequence[JsonObject]) -> Making:
     return Making(len(places), pod, "the labels of no node match its nodeSelector", _prefix(obj), alike=False)
 
 
+def _daemon_set_of_kubernetes(obj: JsonObject, nodes: Sequence[JsonObject]) -> Making:
+    """A pod is tied to its node by the node's name, tolerates what the node's condition brings, and is not made for a
+    node with a taint that it does not tolerate."""
+    from kube32_sim.kestrel.filters import untolerated
+    from kube32_sim.preview.kubernetes import kestrel_node, tolerations
+
+    about, current = _about(obj), template_hash(obj["spec"]["template"])
+    borne = [*(obj["spec"]["template"]["spec"].get("tolerations") or ()), *BORNE]
+    places = [
+        node["metadata"]["name"]
+        for node in wanted_nodes(obj, nodes)
+        if untolerated(kestrel_node(node)[0].taints, tuple(tolerations(borne))) is None
+    ]
+
+    def pod(index: int) -> JsonObject:
+        made = pod_from_template(obj["spec"]["template"], about, _prefix(obj), {REVISION_LABEL: current})
+        spec = made["spec"]
+        spec["tolerations"] = borne
+        term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [places[index]]}]}
+        node_affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+        given = spec.get("affinity") or {}
+        if not given.get("nodeAffinity"):  # else it is refused, as it stands in the manifest
+            spec["affinity"] = {**given, "nodeAffinity": node_affinity}
+        return made
+
+    return Making(len(places), pod, "no node matches its nodeSelector and taints", _prefix(obj), alike=False)
+
+
 def _job(obj: JsonObject, nodes: Sequence[JsonObject]) -> Making:
     spec, about, has_indexes = obj["spec"], _about(obj), indexed(obj)
     annotations = {FAILURES: "0"} if per_index(obj) else {}
@@ -132,6 +176,9 @@ def _job(obj: JsonObject, nodes: Sequence[JsonObject]) -> Making:
     return Making(number, pod, why_none, _prefix(obj), alike=not has_indexes)
 
 
+_OF_KUBERNETES: Mapping[str, Callable[[JsonObject, Sequence[JsonObject]], Making]] = {
+    "DaemonSet": _daemon_set_of_kubernetes
+}
 _MAKERS: Mapping[str, Callable[[JsonObject, Sequence[JsonObject]], Making]] = {
     "Pod": _pod,
     "Deployment": _deployment,

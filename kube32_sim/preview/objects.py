@@ -6,7 +6,7 @@ of all kinds (`api.builtin`) stays out of this: loading it takes as long as all 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -118,6 +118,23 @@ def accepted(manifest: Manifest, row: ResourceType, cluster: Lookup) -> JsonObje
     return checked(obj, row, cluster, manifest.title)
 
 
+def as_stored(manifest: Manifest, row: ResourceType) -> tuple[JsonObject, list[str]]:
+    """(the object as a server that has it would answer with, what it says that its kind has not).
+
+    Raises PreviewError where it cannot be of its kind, or has a name that none can have.
+    """
+    obj, unknown = _typed(manifest, row)
+    metadata = obj["metadata"]
+    if row.namespaced:
+        metadata["namespace"] = manifest.namespace
+    named = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
+    failures = failures_of(lambda: validate_metadata(named, row))
+    if failures:
+        raise _wrong(manifest.title, map(str, failures))
+    row.strategy.default(obj)
+    return obj, [f"{manifest.title}: {strictness.unknown_field(field)}" for field in unknown]
+
+
 def checked(obj: JsonObject, row: ResourceType, cluster: Lookup, title: str) -> JsonObject:
     """The object, prepared as a new one.  Raises PreviewError with the failures of its validation."""
     context = context_of(obj, row, cluster)
@@ -142,13 +159,18 @@ def _wrong(title: str, texts: Iterable[str]) -> PreviewError:
 
 def _decoded(manifest: Manifest, row: ResourceType) -> JsonObject:
     """The object with the fields that its kind has, typed; an unknown one is refused, as kubectl has it by default."""
-    try:
-        obj, unknown = decode_value(manifest.obj, row.schema)
-    except DecodeError as error:
-        raise _wrong(manifest.title, _explained(str(error), manifest.obj)) from None
+    obj, unknown = _typed(manifest, row)
     if unknown:
         raise _wrong(manifest.title, dict.fromkeys(map(strictness.unknown_field, unknown)))
     return obj
+
+
+def _typed(manifest: Manifest, row: ResourceType) -> tuple[JsonObject, Sequence[str]]:
+    """(the object, paths of the fields that its kind has not)."""
+    try:
+        return decode_value(manifest.obj, row.schema)
+    except DecodeError as error:
+        raise _wrong(manifest.title, _explained(str(error), manifest.obj)) from None
 
 
 def _explained(error: str, obj: JsonObject) -> dict[str, None]:

@@ -9,18 +9,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kube32_controllers.scheduler_cache import waits_for_node
+
 from kube32_sim.api.pod_state import finished
 from kube32_sim.kestrel.models import NODE, ZONE, Node, PodSpec
 from kube32_sim.preview.amounts import RESOURCES
 from kube32_sim.preview.beyond import Problem
+from kube32_sim.preview.details import about_waiting, some
 from kube32_sim.preview.kubernetes import Translation, kestrel_node, problems_of_new, soft_taints, translation
 from kube32_sim.preview.placements import ClusterState, PreviewError, WantedPod
 from kube32_sim.preview.terms import HOSTNAME_LABEL, ZONE_LABEL, name_of
 
 JsonObject = dict[str, Any]
 
-NAMED = 5
-"""How many nodes a message names before it counts the others."""
 UNTIMED = "~"
 """After every time: a pod that nothing tells the age of is a new one."""
 
@@ -79,7 +80,7 @@ def start(state: ClusterState, wanted: Sequence[WantedPod]) -> Start:
     warnings = [
         *_warnings_about_nodes(state.nodes, nodes.values(), NODE in asking),
         *_warnings_about_pods(new, bound, nodes),
-        *_about_waiting(state.pods),
+        *about_waiting([name_of(pod) for pod in state.pods if waits_for_node(pod)]),
     ]
     return Start(tuple(nodes.values()), tuple(_residents(bound, nodes, state.nodes)), tuple(dict.fromkeys(warnings)))
 
@@ -108,11 +109,6 @@ def age(pod: JsonObject) -> tuple[str, str]:
     bound = (one.get("lastTransitionTime") for one in status.get("conditions") or () if one["type"] == "PodScheduled")
     times = (status.get("startTime"), *bound, pod["metadata"].get("creationTimestamp"), UNTIMED)
     return next(str(time) for time in times if time), name_of(pod)
-
-
-def some(names: Collection[str]) -> str:
-    shown = ", ".join(list(names)[:NAMED])
-    return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
 
 
 def _is_bound(pod: JsonObject) -> bool:
@@ -219,12 +215,6 @@ def _may_be_ready(node: JsonObject) -> bool:
     ready = [one.get("status") for one in conditions if one.get("type") == "Ready"]
     taints = (node.get("spec") or {}).get("taints") or ()
     return ready in ([], ["True"]) or any(taint.get("key", "").startswith("node.kubernetes.io/") for taint in taints)
-
-
-def _about_waiting(pods: Iterable[JsonObject]) -> Iterator[str]:
-    waiting = [name_of(pod) for pod in pods if not pod["spec"].get("nodeName") and not finished(pod)]
-    if waiting:
-        yield f"{some(waiting)}: without a node, and left out; they may take a place first"
 
 
 def _by_soft_taint(nodes: Iterable[JsonObject]) -> dict[str, list[str]]:

@@ -12,10 +12,9 @@ from kube32_sim.preview.placements import ClusterState, PreviewError
 if TYPE_CHECKING:
     from kube32_sim.http_client import HttpClient
     from kube32_sim.kubeconfig import Access
+    from kube32_sim.preview.manifests import Manifest
 
 JsonObject = dict[str, Any]
-
-NAMESPACED = ("Pod", "LimitRange")
 
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses")
 LIMIT_RANGES = Resource("", "v1", "limitranges")
@@ -57,19 +56,50 @@ async def _read_if_allowed(client: HttpClient, resource: Resource) -> tuple[list
 
 
 def read_file(path: str) -> ClusterState:
-    """Nodes, and the pods they have already, of a file such as `kubectl get nodes,pods -A -o yaml` writes."""
+    """Nodes, and the pods they have already, of a file such as `kubectl get nodes,pods -A -o yaml` writes.
+
+    Raises PreviewError with a line for everything that is wrong; fields that are not known are warned of.
+    """
     from kube32_sim.preview.manifests import read_manifests
 
-    found: dict[str, list[JsonObject]] = {"Node": [], "Pod": [], "PriorityClass": [], "LimitRange": []}
+    found = _Objects()
     for manifest in read_manifests([path]):
-        if manifest.kind not in found:
-            kinds = ", ".join(found)
-            raise PreviewError(f"{manifest.source}: --nodes takes objects of the kinds {kinds} only")
-        if manifest.kind in NAMESPACED:
-            manifest.obj["metadata"].setdefault("namespace", manifest.namespace)
-        found[manifest.kind].append(manifest.obj)
-    if not found["Node"]:
+        try:
+            found.add(manifest)
+        except PreviewError as error:
+            found.problems.append(str(error))
+    if found.problems:
+        raise PreviewError("\n".join(found.problems))
+    if not found.of["Node"]:
         raise PreviewError(f"{path}: there is no Node in it")
     return ClusterState(
-        found["Node"], found["Pod"], priority_classes=found["PriorityClass"], limit_ranges=found["LimitRange"]
+        found.of["Node"],
+        found.of["Pod"],
+        priority_classes=found.of["PriorityClass"],
+        limit_ranges=found.of["LimitRange"],
+        warnings=found.warnings,
     )
+
+
+class _Objects:
+    """The objects of a file, by kind, each as a server would hold it."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, list[JsonObject]] = {"Node": [], "Pod": [], "PriorityClass": [], "LimitRange": []}
+        self.warnings: list[str] = []
+        self.problems: list[str] = []
+        self._seen: dict[tuple[str, str, str], str] = {}
+
+    def add(self, manifest: Manifest) -> None:
+        from kube32_sim.preview.objects import as_stored, row_of
+
+        row = row_of(manifest)
+        if row is None or manifest.kind not in self.of:
+            raise PreviewError(f"{manifest.title}: --nodes takes objects of the kinds {', '.join(self.of)} only")
+        obj, warnings = as_stored(manifest, row)
+        self.warnings += warnings
+        key = (manifest.kind, manifest.namespace if row.namespaced else "", manifest.name)
+        if key in self._seen:
+            raise PreviewError(f"{manifest.title}: the same object as in {self._seen[key]}")
+        self._seen[key] = manifest.source
+        self.of[manifest.kind].append(obj)

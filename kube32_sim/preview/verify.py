@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kube32_sim.client import NAMESPACES, PODS
-from kube32_sim.preview.boards import revision_of
+from kube32_sim.kestrel.profiles import KUBE32
+from kube32_sim.preview.boards import at_rest, revision_of
 from kube32_sim.preview.placements import ClusterState, Placement
 
 if TYPE_CHECKING:
@@ -31,18 +32,23 @@ async def differences(placements: Sequence[Placement], state: ClusterState) -> l
     from kube32_sim.options import ServeOptions
 
     # On a clock that stands still nothing moves but what is created.
+    state = at_rest(state, KUBE32.name)
     options = ServeOptions(port=0, nodes=0, controllers="scheduler", clock="virtual")
     async with Cluster(options) as cluster:
         await _load(cluster, state)
-        await _make_namespaces(cluster, {placement.pod.namespace for placement in placements})
+        wanted = {placement.pod.namespace for placement in placements}
+        await _make_namespaces(cluster, wanted if state.namespaces is None else wanted & {*state.namespaces})
         found = [await _difference(cluster, placement) for placement in placements]
     return [line for line in found if line]
 
 
 async def _load(cluster: Cluster, state: ClusterState) -> None:
-    """Store everything as it is, in the order in which it was written: the scheduler compares revisions."""
+    """Store everything as it is, in the order in which it was written: the scheduler compares revisions.
+
+    A pod that is not newer than its node is in the node's report, also where the two are of the same time.
+    """
     there = [(storage, obj) for name, storage in STORAGES.items() for obj in getattr(state, name)]
-    for storage, obj in sorted(there, key=lambda one: revision_of(one[1])):
+    for storage, obj in sorted(there, key=lambda one: (revision_of(one[1]), one[0] == STORAGES["nodes"])):
         metadata = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
         key = "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
         plain = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind")}

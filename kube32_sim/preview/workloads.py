@@ -66,17 +66,21 @@ class _Workload(NamedTuple):
         return "" if self.row is POD else f"{self.row.kind}/{self.obj['metadata']['name']}"
 
 
-def wanted_pods(manifests: Sequence[Manifest], state: ClusterState) -> tuple[list[WantedPod], ClusterState]:
+def wanted_pods(
+    manifests: Sequence[Manifest], state: ClusterState, *, of_kubernetes: bool = False
+) -> tuple[list[WantedPod], ClusterState]:
     """The pods of Pods, Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs and ReplicationControllers.
 
-    With them the state that they are placed on: it has the manifests' PriorityClasses and LimitRanges, which count for
-    all pods wherever they stand, lacks the pods that are replaced, and warns of that and more.  Other kinds are passed
-    over.  Names that a cluster would generate end in a number.  Pods of an object share what is the same in them: never
-    change it.  Raises PreviewError with a line for everything that is wrong, and where no pods come out.
+    With them the state that they are placed on: it has the manifests' Nodes, PriorityClasses and LimitRanges, which
+    count for all pods wherever they stand, lacks the pods that are replaced, and warns of that and more.  Other kinds
+    are passed over.  Names that a cluster would generate end in a number.  Pods of an object share what is the same in
+    them: never change it.  of_kubernetes: as Kubernetes' controllers make them, where those are not like kube32's.
+
+    Raises PreviewError with a line for everything that is wrong, and where no pods come out.
     """
     state, workloads, passed_over = _accepted(manifests, with_system_classes(state))
     state, replaced = _without_own_pods(state, workloads)
-    makings = [making(workload.obj, state.nodes) for workload in workloads]
+    makings = [making(workload.obj, state.nodes, of_kubernetes=of_kubernetes) for workload in workloads]
     _check_number(workloads, makings)
     none = [
         f"{workload.manifest.title}: makes no pods: {made.why_none}"

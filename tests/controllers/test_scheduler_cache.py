@@ -11,7 +11,7 @@ from scheduling_objects import container, node, pod
 from kube32_sim.kestrel import choosing, ranking
 from kube32_sim.kestrel.filters import evaluate, no_fit
 from kube32_sim.kestrel.profiles import KUBE32
-from kube32_sim.kestrel.score import choose
+from kube32_sim.kestrel.score import rank
 
 ROOM = {"memory": "100Ki", "esp32.io/gpio": "10"}
 
@@ -39,7 +39,7 @@ def plain_decision(nodes, pods, spec):
             reasons[verdict] += 1
         else:
             scores.append((name, verdict))
-    best = choose(scores)
+    best = min(scores, key=lambda one: rank(*one), default=None)
     return Decision(best[0], score=best[1]) if best else Decision(None, no_fit(reasons, len(nodes)))
 
 

@@ -11,7 +11,7 @@ from kube32_sim.kestrel.filters import evaluate
 from kube32_sim.kestrel.models import Check, Node, Request, Taint, Toleration
 from kube32_sim.kestrel.nodes import NodeTable
 from kube32_sim.kestrel.profiles import KESTREL, KUBE32
-from kube32_sim.kestrel.score import choose
+from kube32_sim.kestrel.score import rank
 
 ONE_BY_ONE, RANKED, ALL_AT_ONCE = (10**9, 10**9), (0, 10**9), (0, 0)
 WAYS = pytest.mark.parametrize("way", [ONE_BY_ONE, RANKED, ALL_AT_ONCE], ids=["one by one", "ranked", "all at once"])
@@ -31,7 +31,8 @@ def go(monkeypatch):
 
 def plain(table, request):
     verdicts = {name: evaluate(table.profile, request, node) for name, node in table.nodes.items()}
-    best = choose((name, value) for name, value in verdicts.items() if not isinstance(value, str))
+    ranked = sorted(rank(name, value) for name, value in verdicts.items() if not isinstance(value, str))
+    best = (ranked[0][1], -ranked[0][0]) if ranked else None
     tied = sorted(name for name, value in verdicts.items() if best and value == best[1])
     return best, tied, Counter(value for value in verdicts.values() if isinstance(value, str))
 

@@ -197,3 +197,26 @@ def test_groups_are_by_prefix():
     alone = pods(seed=seed, count=1)
     assert run([nodes(zones=1), alone, pod("same", app="p-g1"), pod("other", app="q-g1")])[2] == UNSCHEDULABLE
     assert last(nodes(zones=1), alone, pod("same", app="p-g1"), pod("other", app="q-g1")).startswith("n-")
+
+
+DIGITS = "9" * 5000
+
+
+@pytest.mark.parametrize("name", [f"b-{DIGITS}", "b-\u00b2", "b-007", "b-+1", "b- 1", "b-1_0", "b-"])
+def test_names_that_only_look_as_if_they_were_in_the_way(name):
+    nodes = [["add_node", f"x{number}", {"cpu": 1, "mem": 1, "zone": "z"}] for number in range(3)]
+    spec = {"cpu": 1, "mem": 1, "zone": "z"}
+    many = {"prefix": "b", "count": 40, "zones": 1, "cpu": 1, "mem": 1}
+    assert run([*nodes, ["add_node", name, spec], ["bulk_nodes", many]])[-1] == 40
+
+
+def test_a_name_of_thousands_of_digits_may_be_in_the_way():
+    spec = {"cpu": 1, "mem": 1, "zone": "z"}
+    count = int("1" + "0" * 4000) * 10**1500
+    many = {"prefix": "b", "count": count, "zones": 1, "cpu": 1, "mem": 1}
+    assert run([["add_node", f"b-{DIGITS}", spec], ["bulk_nodes", many]])[-1] == "error: node exists"
+
+
+def test_a_limit_below_a_request_of_thousands_of_digits():
+    spec = {"requests": {"cpu": 10**5000, "mem": 0}, "limits": {"cpu": 1}}
+    assert run([["submit", "p", spec]]) == ["error: invalid pod spec"]

@@ -1,5 +1,8 @@
 """The table of nodes and its journal."""
 
+from dataclasses import replace
+
+from kube32_sim.kestrel import nodes
 from kube32_sim.kestrel.models import Node
 from kube32_sim.kestrel.nodes import NodeTable
 from kube32_sim.kestrel.profiles import KESTREL
@@ -51,6 +54,31 @@ def test_the_journal_is_bounded():
     assert table.changed_since(start) is None
     assert len(table._journal) < 2000
     assert list(table.changed_since(table.position - 1)) == ["a"]
+
+
+def test_the_journal_tells_all_since_a_position_or_that_it_has_forgotten(monkeypatch):
+    monkeypatch.setattr(nodes, "KEPT", 6)
+    table = NodeTable(KESTREL)
+    for name in "abc":
+        table.put(node(name))
+    changes = list("abc")
+    for number in range(60):
+        changes.append("abc"[number % 3])
+        table.take(table.nodes[changes[-1]], (0, 0))
+        assert table.position == len(changes)
+        for position in range(len(changes) + 1):
+            found = table.changed_since(position)
+            assert found is None or list(found) == list(dict.fromkeys(changes[position:]))
+        assert table.changed_since(max(0, len(changes) - 5)) is not None
+    assert table.changed_since(0) is None
+
+
+def test_a_node_that_moves_to_another_zone_is_a_change_of_the_layout():
+    table = NodeTable(KESTREL)
+    table.put(node("a"))
+    layout = table.layout
+    table.put(replace(node("a"), zone="y"))
+    assert table.layout == layout + 1
 
 
 def test_nodes_are_found_by_the_rarest_label():

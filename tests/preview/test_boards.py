@@ -1,5 +1,6 @@
 """Boards report what they measure as free and refuse what they cannot run; the preview knows of both."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from kube32_sim.preview.boards import at_rest
 from kube32_sim.preview.kestrel import KestrelPlacer
 from kube32_sim.preview.kube32 import Kube32Placer
 from kube32_sim.preview.placements import ClusterState, WantedPod
+from kube32_sim.preview.verify import differences
 
 JsonObject = dict[str, Any]
 S3 = profiles()["esp32-s3"]
@@ -45,6 +47,10 @@ def pod(name: str, node: str = "", revision: int = 1, phase: str = "Running", **
     return made
 
 
+def new(name: str, **asked: str) -> JsonObject:
+    return {**pod(name, **asked), "metadata": {"name": name, "namespace": "default"}}
+
+
 def allocatable(state: ClusterState) -> JsonObject:
     found: JsonObject = state.nodes[0]["status"]["allocatable"]
     return found
@@ -64,8 +70,8 @@ def test_when_some_have_gone_the_boards_report_is_of_that_moment() -> None:
     """Pods that run are in it, also those that were written after the last one: they are not counted twice."""
     stays, goes = pod("a", "b0", 9, memory="40Ki"), pod("b", "b0", 8, memory="40Ki")
     state = ClusterState([board("b0", memory="208Ki")], [stays], replaced=[goes])
-    placer = Kube32Placer(at_rest(state, "kube32"))
-    assert placer.place(WantedPod(pod("c", memory="248Ki")), details=False).node == "b0"
+    placer = Kube32Placer(state)
+    assert placer.place(WantedPod(new("c", memory="248Ki")), details=False).node == "b0"
 
 
 def test_pods_that_stay_are_in_the_report_for_kube32_and_counted_by_kestrel() -> None:
@@ -74,8 +80,8 @@ def test_pods_that_stay_are_in_the_report_for_kube32_and_counted_by_kestrel() ->
     assert allocatable(at_rest(state, "kestrel"))["memory"] == str(288 * 1024)
     wanted = [WantedPod(pod("new", memory="248Ki")), WantedPod(pod("more", memory="1"))]
     for placer in (
-        Kube32Placer(at_rest(state, "kube32")),
-        KestrelPlacer(at_rest(state, "kestrel"), wanted),
+        Kube32Placer(state),
+        KestrelPlacer(state, wanted),
     ):
         assert [placer.place(one, details=False).node for one in wanted] == ["b0", ""], placer.profile
 
@@ -127,5 +133,51 @@ def test_pods_that_wait_already_are_told_of() -> None:
     waiting = [{**pod(f"w{number}"), "status": {"phase": "Pending"}} for number in range(5)]
     placer = Kube32Placer(ClusterState([board("b0")], waiting))
     (warning,) = placer.warnings
-    assert warning.startswith("5 pods of the cluster wait for a node (default/w0, default/w1, default/w2, …)")
+    names = ", ".join(f"default/w{number}" for number in range(5))
+    assert warning == f"{names}: without a node, and left out; they may take a place first"
     assert Kube32Placer(ClusterState([board("b0")], [])).warnings == ()
+
+
+def test_a_cluster_without_boards_is_told_what_does_not_count() -> None:
+    node = {"metadata": {"name": "vm"}, "status": {"allocatable": {"memory": "100Ki", "cpu": "1"}}}
+    (warning,) = Kube32Placer(ClusterState([node], [])).warnings
+    assert warning.startswith("no node is a board")
+
+
+def test_a_node_that_is_no_board_gets_nothing_back() -> None:
+    room = {"memory": "100Ki"}
+    node = {
+        "metadata": {"name": "vm", "resourceVersion": "5"},
+        "status": {"allocatable": room, "capacity": room, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+    placer = Kube32Placer(ClusterState([node], [], replaced=[pod("a", "vm", memory="40Ki")]))
+    assert placer.place(WantedPod(pod("b", memory="120Ki")), details=False).node == ""
+
+
+@pytest.mark.parametrize("revisions", [(0, 0), (5, 5)])
+async def test_verification_counts_pods_as_old_as_their_node_as_the_preview_does(revisions: tuple[int, int]) -> None:
+    """In a file nothing need say which was written first; a report that was made up is as old as the last pod."""
+    of_node, of_pod = revisions
+    nodes = [board("b0", of_node, memory="100Ki"), board("b1", of_node, memory="90Ki")]
+    state = ClusterState(nodes, [pod("stays", "b0", of_pod, memory="40Ki")])
+    wanted = WantedPod(new("new", memory="80Ki"))
+    placement = Kube32Placer(state).place(wanted, details=False)
+    assert placement.node == "b0"
+    assert await differences([placement], state) == []
+
+
+async def test_verification_of_replaced_pods() -> None:
+    stays, goes = pod("a", "b0", 9, memory="40Ki"), pod("b", "b0", 8, memory="40Ki")
+    state = ClusterState([board("b0", memory="208Ki")], [stays], replaced=[goes])
+    placement = Kube32Placer(state).place(WantedPod(new("c", memory="248Ki")), details=False)
+    assert placement.node == "b0"
+    assert await differences([placement], state) == []
+
+
+async def test_verification_refuses_what_has_no_namespace() -> None:
+    wanted = WantedPod({**new("c"), "metadata": {"name": "c", "namespace": "mine"}})
+    state = ClusterState([board("b0")], [], namespaces=["default"])
+    placement = Kube32Placer(state).place(wanted, details=False)
+    assert await differences([placement], state) == ['mine/c: refused: namespaces "mine" not found']
+    assert await differences([placement], replace(state, namespaces=["mine"])) == []
+    assert await differences([placement], replace(state, namespaces=None)) == []

@@ -10,7 +10,6 @@ import pytest
 
 from kube32_sim import Cluster, ServeOptions
 from kube32_sim.client import DEPLOYMENTS, NODES, PODS, Resource
-from kube32_sim.preview.boards import at_rest
 from kube32_sim.preview.kube32 import Kube32Placer
 from kube32_sim.preview.manifests import Manifest
 from kube32_sim.preview.placements import Placement
@@ -101,7 +100,6 @@ class World:
 
 async def previewed(cluster: Cluster, manifests: list[Manifest]) -> tuple[list[Placement], Any]:
     wanted, state = wanted_pods(manifests, await read_cluster(cluster.access))
-    state = at_rest(state, "kube32")
     placer = Kube32Placer(state)
     return [placer.place(pod, details=False) for pod in wanted], state
 

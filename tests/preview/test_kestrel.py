@@ -229,7 +229,8 @@ def test_a_preview_may_start_anywhere(flavour):
         placer = KestrelPlacer(state_of(nodes, *bound[::-1]), wanted)
         for (_, name, spec), pod_wanted in zip(pods[half:], wanted, strict=True):
             before = len(cluster.log)
-            node_found = cluster.submit(name, parse_pod(spec))
+            bound = cluster.submit(name, parse_pod(spec))
+            node_found = bound.node if bound is not None else None
             placement = placer.place(pod_wanted, details=False)
             assert placement.node == (node_found.name if node_found else ""), (seed, name)
             assert fates(placement) == expected_fates(cluster.log[before:]), (seed, name)

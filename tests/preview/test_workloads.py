@@ -69,6 +69,23 @@ def test_a_daemon_set_has_a_pod_for_each_node_its_selector_matches():
     assert [each.obj["spec"]["nodeSelector"][HOSTNAME] for each in found] == ["host-a", "c"]
 
 
+def test_a_daemon_set_of_kubernetes_is_tied_to_nodes_by_name_and_heeds_taints():
+    tainted, cordoned = node("control-plane"), node("cordoned")
+    tainted["spec"] = {"taints": [{"key": "role", "effect": "NoSchedule"}]}
+    cordoned["spec"] = {"unschedulable": True}
+    sick = {**node("sick"), "spec": {"taints": [{"key": "node.kubernetes.io/memory-pressure", "effect": "NoSchedule"}]}}
+    nodes = [node("plain"), tainted, cordoned, sick]
+    found = wanted_pods([workload("DaemonSet")], state(nodes=nodes), of_kubernetes=True)[0]
+    terms = [
+        each.obj["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] for each in found
+    ]
+    fields = [term["nodeSelectorTerms"][0]["matchFields"] for term in terms]
+    assert [field[0]["values"] for field in fields] == [["cordoned"], ["plain"], ["sick"]]
+    everywhere = workload("DaemonSet", pod={"tolerations": [{"operator": "Exists"}]})
+    assert len(wanted_pods([everywhere], state(nodes=nodes), of_kubernetes=True)[0]) == 4
+    assert len(wanted_pods([everywhere], state(nodes=nodes))[0]) == 4
+
+
 def test_indexed_jobs_number_their_pods():
     found, _ = wanted(workload("Job", completionMode="Indexed", completions=3, parallelism=2))
     assert [each.obj["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"] for each in found] == ["0", "1"]
