@@ -1,4 +1,4 @@
-"""The pods that manifests come to, in the order in which a cluster would make them: bare pods, then those of workloads.
+"""The pods that manifests come to, in the order in which a cluster would make them.
 
 `objects` reads the objects, `making` makes their pods, `admission` changes them; here they get their names, and what
 the cluster already runs of the same objects is set aside.
@@ -238,8 +238,9 @@ def _made(workloads: Sequence[_Workload], makings: Sequence[Making], state: Clus
         fixed = [made.name(index) for index in range(made.number)] if made.name is not None else []
         clashes = [name for name in fixed if not names.take(workload.namespace, name)]
         problems += [f'{workload.manifest.title}: pods "{name}" already exists' for name in clashes]
-    # Pods by themselves are there, and bound, before any controller has looked at its object.
-    for workload, made in sorted(zip(workloads, makings, strict=True), key=lambda pair: pair[0].row is not POD):
+    # Pods by themselves are bound before any controller looks; then each kind's loop makes all of its pods.
+    turns = list(dict.fromkeys([POD, *(workload.row for workload in workloads)]))
+    for workload, made in sorted(zip(workloads, makings, strict=True), key=lambda pair: turns.index(pair[0].row)):
         title = workload.manifest.title
         try:
             pods += [WantedPod(pod, workload.owner, title) for pod in _pods_of(workload, made, names, cluster)]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kube32_sim import Cluster, ServeOptions
-from kube32_sim.client import DEPLOYMENTS, NODES, PODS, Resource
+from kube32_sim.client import DAEMONSETS, DEPLOYMENTS, JOBS, NODES, PODS, Resource
 from kube32_sim.preview.kube32 import Kube32Placer
 from kube32_sim.preview.manifests import Manifest
 from kube32_sim.preview.placements import Placement
@@ -172,3 +172,54 @@ async def test_a_deployment_goes_where_the_preview_says() -> None:
     assert len({placement.node for placement in placements}) == 4
     assert again == placements, "its own pods are replaced, and the boards have again what they take"
     assert "with 11 pods, which count as replaced" in state.warnings[0]
+
+
+def mix(rng: random.Random) -> list[Manifest]:
+    """Pods and workloads of all kinds that kube32 has controllers for, in some order."""
+
+    def template(**more: Any) -> JsonObject:
+        asked = {"memory": f"{rng.randrange(5, 60)}Ki", "esp32.io/gpio": str(rng.randrange(6))}
+        containers = [{"name": "c", "image": "i", "resources": {"requests": asked}}]
+        return {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": containers, **more}}
+
+    def workload(kind: str, name: str, **spec: Any) -> JsonObject:
+        group = "batch/v1" if kind == "Job" else "apps/v1"
+        selector = {} if kind == "Job" else {"selector": {"matchLabels": {"app": "a"}}}
+        return {"apiVersion": group, "kind": kind, "metadata": {"name": name}, "spec": {**selector, **spec}}
+
+    made = []
+    for number in range(rng.randrange(2, 6)):
+        name = f"w{number}"
+        kind = rng.choice(("Pod", "Deployment", "DaemonSet", "Job"))
+        if kind == "Pod":
+            made.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": template()["spec"]})
+        elif kind == "Job":
+            job = template(restartPolicy="Never")
+            made.append(workload(kind, name, template=job, parallelism=rng.randrange(1, 4), completions=5))
+        elif kind == "Deployment":
+            made.append(workload(kind, name, template=template(), replicas=rng.randrange(1, 8)))
+        else:
+            made.append(workload(kind, name, template=template()))
+    return [Manifest(obj, f"w{number}.yaml", "default") for number, obj in enumerate(made)]
+
+
+RESOURCES = {"Pod": PODS, "Deployment": DEPLOYMENTS, "DaemonSet": DAEMONSETS, "Job": JOBS}
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_workloads_of_all_kinds_go_where_the_preview_says(seed: int) -> None:
+    manifests = mix(random.Random(seed))
+    async with Cluster(ServeOptions(port=0, nodes=4, clock="virtual")) as cluster:
+        await cluster.clock.advance(60)
+        placements, _ = await previewed(cluster, manifests)
+        for manifest in manifests:
+            await cluster.client.create(RESOURCES[manifest.kind], "default", manifest.obj)
+        await cluster.clock.advance(1)
+        made = (await cluster.client.list(PODS, "default")).items
+    expected = Counter((one.pod.owner.partition("/")[2] or one.pod.name, one.node) for one in placements)
+    assert Counter((owner_of(pod), pod["spec"].get("nodeName", "")) for pod in made) == expected
+
+
+def owner_of(pod: JsonObject) -> str:
+    owners = pod["metadata"].get("ownerReferences")
+    return str(owners[0]["name"] if owners else pod["metadata"]["name"])
