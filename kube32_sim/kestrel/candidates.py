@@ -9,18 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kube32_sim.kestrel.affinity import Barrier
+from kube32_sim.kestrel.bindings import Bindings
 from kube32_sim.kestrel.columns import Columns, are_small
-from kube32_sim.kestrel.models import Pod
-from kube32_sim.kestrel.preemption import Cost
-
-if TYPE_CHECKING:
-    from kube32_sim.kestrel.cluster import Cluster
+from kube32_sim.kestrel.models import Cost, Pod
 
 Matrix = NDArray[np.int64]
 CELLS = 2**22
@@ -31,8 +27,8 @@ NOBODY = np.iinfo(np.int64).max
 
 
 class Candidates:
-    def __init__(self, cluster: Cluster, columns: Columns) -> None:
-        self._cluster = cluster
+    def __init__(self, bindings: Bindings, columns: Columns) -> None:
+        self._bindings = bindings
         self._columns = columns
         self._position = -1
         self._layout = -1
@@ -42,7 +38,7 @@ class Candidates:
     # keeping it true
 
     def _refresh(self) -> None:
-        table = self._cluster.table
+        table = self._bindings.table
         changed = table.changed_since(self._position)
         if changed is None or self._layout != self._columns.layout:
             self._build(8)
@@ -53,8 +49,8 @@ class Candidates:
 
     def _build(self, width: int) -> None:
         self._layout = self._columns.layout
-        names, resources = self._columns.names, self._cluster.profile.fitted
-        longest = max(width, *(len(self._cluster.pods_on(name)) for name in names))
+        names, resources = self._columns.names, self._bindings.table.profile.fitted
+        longest = max(width, *(len(self._bindings.pods_on(name)) for name in names))
         self._width = min(longest, max(1, CELLS // len(names)))
         shape = (len(names), self._width)
         self._priority: Matrix = np.full(shape, NOBODY, np.int64)
@@ -66,7 +62,7 @@ class Candidates:
             self._write(row, name)
 
     def _write(self, row: int, name: str) -> None:
-        pods = self._cluster.cheapest_first(name)
+        pods = self._bindings.cheapest_first(name)
         if len(pods) > self._width and 2 * len(pods) * len(self._columns.names) <= CELLS:
             self._build(2 * len(pods))
             return

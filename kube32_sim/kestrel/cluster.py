@@ -1,18 +1,17 @@
 """The state of a replay: nodes, bound and pending pods, the event log; filter, score, bind, evict, requeue, retry.
 
-A pod enters a node in `_enter` and leaves it in `_leave`, whatever the reason: there the figures, the affinity counts
-and the pods of the node are kept true together.
+`bindings` keeps what follows from where pods are, `choosing` and `preemption` decide; here it happens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kube32_sim.kestrel.affinity import AffinityIndex, barrier
+from kube32_sim.kestrel.affinity import barrier
+from kube32_sim.kestrel.bindings import Bindings
 from kube32_sim.kestrel.choosing import Chooser
-from kube32_sim.kestrel.models import Node, Pod, PodSpec, cheapest_first, dearest_first, eviction_order
-from kube32_sim.kestrel.nodes import NodeTable
+from kube32_sim.kestrel.models import Node, Pod, PodSpec, dearest_first, eviction_order
 from kube32_sim.kestrel.preemption import Preemption
 from kube32_sim.kestrel.profiles import KESTREL, Profile
 
@@ -25,37 +24,29 @@ class Bound(NamedTuple):
 
 
 class Cluster:
-    """pods: bound and pending ones, by name.  log: of what happened, one line an event.
+    """table, affinity, chooser: to ask, not to change.  pods: bound and pending ones, by name.  log: a line an event.
 
     Preconditions of its methods (a name is free, a pod exists) are the caller's to check.
     """
 
     def __init__(self, profile: Profile = KESTREL) -> None:
         self.profile = profile
-        self.table = NodeTable(profile)
+        self._bindings = Bindings(profile)
+        self.table = self._bindings.table
+        self.affinity = self._bindings.affinity
         self.chooser = Chooser(self.table)
-        self.affinity = AffinityIndex()
         self.pods: dict[str, Pod] = {}
         self.log: list[str] = []
         self.evictions = 0
-        self._pods_on: dict[str, dict[str, Pod]] = {}
-        self._cheapest_first: dict[str, list[Pod]] = {}
         self._pending: dict[str, Pod] = {}
         self._binds = 0
-        self._preemption = Preemption(self)
+        self._preemption = Preemption(self._bindings, self.chooser)
 
     # what there is
 
-    def pods_on(self, node: str) -> dict[str, Pod]:
+    def pods_on(self, node: str) -> Mapping[str, Pod]:
         """The pods bound to a node, by name."""
-        return self._pods_on[node]
-
-    def cheapest_first(self, node: str) -> list[Pod]:
-        """The same in the order in which preemption removes them; not to be changed."""
-        found = self._cheapest_first.get(node)
-        if found is None:
-            found = self._cheapest_first[node] = sorted(self._pods_on[node].values(), key=cheapest_first)
-        return found
+        return self._bindings.pods_on(node)
 
     def pending(self) -> list[Pod]:
         """Evicted pods that wait for a place: by priority, then by age."""
@@ -64,8 +55,7 @@ class Cluster:
     # what happens
 
     def add_node(self, node: Node) -> None:
-        self.table.put(node)
-        self._pods_on[node.name] = {}
+        self._bindings.add_node(node)
 
     def enter(self, name: str, spec: PodSpec, node: Node) -> None:
         """Take in a pod that is on a node already, whatever the filters say of it; seq follows the order of calls."""
@@ -91,7 +81,7 @@ class Cluster:
 
     def delete(self, pod: Pod) -> None:
         if pod.node is not None:
-            self._leave(pod)
+            self._bindings.leave(pod)
         else:
             del self._pending[pod.name]
         del self.pods[pod.name]
@@ -119,14 +109,14 @@ class Cluster:
         if not pod.seq:
             self._binds += 1
             pod.seq = self._binds
-        self._enter(pod, node)
+        self._bindings.enter(pod, node)
         self.log.append(f"bind {pod.name} {node.name}")
 
     def _preempt(self, pod: Pod, node: Node, victims: Iterable[Pod]) -> tuple[Pod, ...]:
         """Evict, bind, and place the victims again where they fit without evicting others; answers them."""
         victims = sorted(victims, key=eviction_order)
         for victim in victims:
-            self._leave(victim)
+            self._bindings.leave(victim)
             self.log.append(f"evict {victim.name} {node.name} for {pod.name}")
         self.evictions += len(victims)
         self._bind(pod, node)
@@ -138,19 +128,3 @@ class Cluster:
                 self._pending[victim.name] = victim
                 self.log.append(f"pending {victim.name}")
         return tuple(victims)
-
-    def _enter(self, pod: Pod, node: Node) -> None:
-        pod.node = node
-        self._pods_on[node.name][pod.name] = pod
-        self._cheapest_first.pop(node.name, None)
-        self.affinity.add(pod.relations, node)
-        self.table.take(node, pod.spec.request.amounts)
-
-    def _leave(self, pod: Pod) -> None:
-        node = pod.node
-        assert node is not None
-        pod.node = None
-        del self._pods_on[node.name][pod.name]
-        self._cheapest_first.pop(node.name, None)
-        self.affinity.remove(pod.relations, node)
-        self.table.give(node, pod.spec.request.amounts)

@@ -114,6 +114,14 @@ class Pod:
     node: Node | None = None
 
 
+class Cost(NamedTuple):
+    """Of preempting on a node; the smallest is the best.  priority: of the dearest victim.  victims: how many."""
+
+    priority: int
+    victims: int
+    node: str
+
+
 def cheapest_first(pod: Pod) -> tuple[int, int]:
     """Order in which preemption removes pods: lowest priority first, of those the newest."""
     return pod.spec.priority, -pod.seq

@@ -9,31 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kube32_sim.kestrel.affinity import Barrier, Relations, affinity_ok, barrier, swayed_by
+from kube32_sim.kestrel.bindings import Bindings
+from kube32_sim.kestrel.choosing import Chooser
 from kube32_sim.kestrel.filters import static_ok
-from kube32_sim.kestrel.models import Amounts, Node, Pod, Request
+from kube32_sim.kestrel.models import Amounts, Cost, Node, Pod, Request
 
 if TYPE_CHECKING:
     from kube32_sim.kestrel.candidates import Candidates
-    from kube32_sim.kestrel.cluster import Cluster
-
-
-class Cost(NamedTuple):
-    """Of preempting on a node; the smallest is the best.  priority: of the dearest victim.  victims: how many."""
-
-    priority: int
-    victims: int
-    node: str
 
 
 Best = tuple[Cost, list[Pod]]
 
 
 class Preemption:
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, bindings: Bindings, chooser: Chooser) -> None:
+        self._bindings = bindings
+        self._chooser = chooser
+        self._profile = bindings.table.profile
         self._candidates: Candidates | None = None
 
     def preempt_for(self, pod: Pod) -> tuple[Node, list[Pod]] | None:
@@ -41,7 +36,7 @@ class Preemption:
 
         Best first: what is judged next is always what may cost least.
         """
-        rules = barrier(pod.relations) if self._cluster.profile.affinity else None
+        rules = barrier(pod.relations) if self._profile.affinity else None
         swayed = swayed_by(rules) if rules is not None else set()
         closed_by = cache(rules.closed_by) if rules is not None else _nobody
         later: list[Cost] = []
@@ -57,7 +52,7 @@ class Preemption:
             if floor is not None:
                 heappush(later, floor)
         best = self._best_until(None, pod, later, best)
-        return None if best is None else (self._cluster.table.nodes[best[0].node], best[1])
+        return None if best is None else (self._bindings.table.nodes[best[0].node], best[1])
 
     def _best_until(self, bound: Cost | None, pod: Pod, later: list[Cost], best: Best | None) -> Best | None:
         """Judge the nodes put off whose own bound is not above this one; None: whatever has a chance left."""
@@ -77,30 +72,29 @@ class Preemption:
 
     def _bounds(self, pod: Pod, rules: Barrier | None, swayed: set[str]) -> Iterable[Cost]:
         """What the nodes that might do cost at least, in ascending order."""
-        columns = self._cluster.chooser.columns(pod.spec.request)
+        columns = self._chooser.columns(pod.spec.request)
         if columns is not None and self._candidates is None:
             from kube32_sim.kestrel.candidates import Candidates
 
-            self._candidates = Candidates(self._cluster, columns)
+            self._candidates = Candidates(self._bindings, columns)
         if columns is not None and self._candidates is not None and self._candidates.can_answer(pod):
             return self._candidates.bounds(pod, rules, swayed)
         return sorted(self._bounds_of_each(pod, rules, swayed))
 
     def _bounds_of_each(self, pod: Pod, rules: Barrier | None, swayed: set[str]) -> Iterable[Cost]:
         """One victim at least, and not one dearer than the cheapest pod of the node."""
-        cluster = self._cluster
-        for name, node in cluster.table.nodes.items():
-            pods = cluster.cheapest_first(name)
+        for name, node in self._bindings.table.nodes.items():
+            pods = self._bindings.cheapest_first(name)
             if not pods or pods[0].spec.priority >= pod.spec.priority:
                 continue
             if rules is not None and name not in swayed and rules.reason(node):
                 continue
-            if static_ok(cluster.profile, pod.spec.request, node):
+            if static_ok(self._profile, pod.spec.request, node):
                 yield Cost(pods[0].spec.priority, 1, name)
 
     def _floor(self, pod: Pod, closed_by: Callable[[Relations], bool], bound: Cost) -> Cost | None:
         """A better bound: whoever closes the node has to go; None where one of them is not cheaper than the pod."""
-        pods = self._cluster.cheapest_first(bound.node)
+        pods = self._bindings.cheapest_first(bound.node)
         closing = [one.spec.priority for one in pods if closed_by(one.relations)]
         if not closing:
             return bound
@@ -112,16 +106,16 @@ class Preemption:
     # what one node would cost: the pods that have to go; none where their going would not do
 
     def _cheaper(self, pod: Pod, node: str) -> list[Pod]:
-        return [one for one in self._cluster.cheapest_first(node) if one.spec.priority < pod.spec.priority]
+        return [one for one in self._bindings.cheapest_first(node) if one.spec.priority < pod.spec.priority]
 
     def _victims_by_size(self, pod: Pod, name: str) -> list[Pod]:
         """Where only requests matter."""
-        return victims_by_size(pod, self._cluster.table.nodes[name], self._cheaper(pod, name))
+        return victims_by_size(pod, self._bindings.table.nodes[name], self._cheaper(pod, name))
 
     def _victims_among_friends(self, pod: Pod, name: str) -> list[Pod]:
         """Where the affinity rules may change with every pod removed: they really are, and put back in the end."""
-        affinity, request = self._cluster.affinity, pod.spec.request
-        node = self._cluster.table.nodes[name]
+        affinity, request = self._bindings.affinity, pod.spec.request
+        node = self._bindings.table.nodes[name]
         removed: list[Pod] = []
         free = node.free
         for one in self._cheaper(pod, name):
@@ -137,7 +131,7 @@ class Preemption:
 
     def _give_back(self, pod: Pod, node: Node, free: Amounts, removed: Sequence[Pod]) -> list[Pod]:
         """Put those of the removed pods back with which the pod still fits, the dearest first; answers the others."""
-        affinity = self._cluster.affinity
+        affinity = self._bindings.affinity
         victims = []
         for one in reversed(removed):
             affinity.add(one.relations, node)
@@ -151,7 +145,7 @@ class Preemption:
 
     def _put_back(self, pods: Iterable[Pod], node: Node) -> None:
         for pod in pods:
-            self._cluster.affinity.add(pod.relations, node)
+            self._bindings.affinity.add(pod.relations, node)
 
 
 def _nobody(relations: Relations) -> bool:

@@ -39,7 +39,7 @@ def check(cluster):
     for name, node in cluster.table.nodes.items():
         assert node.free == tuple(have - taken for have, taken in zip(node.capacity, used[name], strict=True))
         on_it = cluster.pods_on(name).values()
-        assert sorted(on_it, key=lambda pod: (pod.spec.priority, -pod.seq)) == cluster.cheapest_first(name)
+        assert sorted(on_it, key=lambda pod: (pod.spec.priority, -pod.seq)) == cluster._bindings.cheapest_first(name)
     hosts = {}
     for pod in cluster.pods.values():
         if pod.node is not None:
