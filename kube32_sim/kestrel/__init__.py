@@ -5,6 +5,20 @@ simulator's scheduler does, takes `profiles`, `models`, `nodes`, `choosing` and 
 to pods: affinity, preemption, a log.
 """
 
-from kube32_sim.kestrel.operations import run
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kube32_sim.kestrel.operations import run
 
 __all__ = ["run"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import replays when they are asked for: a scheduler starts without them."""
+    if name == "run":
+        from kube32_sim.kestrel.operations import run
+
+        return run
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
