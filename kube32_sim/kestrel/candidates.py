@@ -22,6 +22,8 @@ Matrix = NDArray[np.int64]
 CELLS = 2**22
 """So many places are kept at most.  Of a node with more pods than its row holds the cheapest are known: they do for a
 bound, as whoever else has to go is no cheaper."""
+CROWD = 64
+"""So many pods of each node are known at least, or four times as many as nodes have on average."""
 NOBODY = np.iinfo(np.int64).max
 """The priority in the places of a row behind its last pod: no pod may preempt there."""
 
@@ -32,7 +34,7 @@ class Candidates:
         self._columns = columns
         self._position = -1
         self._layout = -1
-        self._width = 0
+        self._width = self._most = 0
         self._large: set[int] = set()
 
     # keeping it true
@@ -50,12 +52,15 @@ class Candidates:
     def _build(self, width: int) -> None:
         self._layout = self._columns.layout
         names, resources = self._columns.names, self._bindings.table.profile.fitted
-        longest = max(width, *(len(self._bindings.pods_on(name)) for name in names))
-        self._width = min(longest, max(1, CELLS // len(names)))
+        counts = [len(self._bindings.pods_on(name)) for name in names]
+        crowded = max(CROWD, 4 * sum(counts) // len(names))
+        self._most = max(1, min(crowded, CELLS // len(names)))
+        self._width = min(max(width, *counts), self._most)
         shape = (len(names), self._width)
         self._priority: Matrix = np.full(shape, NOBODY, np.int64)
         self._sums: list[Matrix] = [np.zeros(shape, np.int64) for _ in resources]
         self._sizes: list[Matrix] = [np.zeros(shape, np.int64) for _ in resources]
+        self._largest: list[Matrix] = [np.zeros(shape, np.int64) for _ in resources]
         self._cut = np.zeros(len(names), np.bool_)
         self._large.clear()
         for row, name in enumerate(names):
@@ -63,7 +68,7 @@ class Candidates:
 
     def _write(self, row: int, name: str) -> None:
         pods = self._bindings.cheapest_first(name)
-        if len(pods) > self._width and 2 * len(pods) * len(self._columns.names) <= CELLS:
+        if self._width < len(pods) and self._width < self._most:
             self._build(2 * len(pods))
             return
         self._cut[row] = len(pods) > self._width
@@ -76,10 +81,11 @@ class Candidates:
         self._large.discard(row)
         self._priority[row, count:] = NOBODY
         self._priority[row, :count] = priorities
-        for place, (sizes, sums) in enumerate(zip(self._sizes, self._sums, strict=True)):
+        for place, (sizes, sums, largest) in enumerate(zip(self._sizes, self._sums, self._largest, strict=True)):
             amounts = [pod.spec.request.amounts[place] for pod in pods]
             sizes[row, :count] = amounts
             sums[row, :count] = list(accumulate(amounts))
+            largest[row, :count] = list(accumulate(amounts, max))
 
     # asking
 
@@ -111,7 +117,11 @@ class Candidates:
         rows, last = rows[chosen], last[chosen]
         counts = np.ones(len(rows), np.int64)
         for place, lack in lacking:
-            counts[self._sizes[place][rows, last] < lack[chosen]] = 2
+            left = lack[chosen]
+            counts[(counts < 2) & (self._sizes[place][rows, last] < left)] = 2
+            # So many of the largest there are would do, and no fewer.
+            largest = np.maximum(self._largest[place][rows, last], 1)
+            np.maximum(counts, -(-left // largest), out=counts)
         counts[unknown[chosen]] = 1
         if swayed:
             counts[self._columns.mask_of(swayed)[rows]] = 1
@@ -123,9 +133,10 @@ class Candidates:
             return
         names = self._columns.names
         lowest = priorities.min()
-        for count in (1, 2):
-            for row in rows[(priorities == lowest) & (counts == count)]:
-                yield Cost(int(lowest), count, names[row])
+        fewest = counts[priorities == lowest].min()
+        first = (priorities == lowest) & (counts == fewest)
+        for row in rows[first]:
+            yield Cost(int(lowest), int(fewest), names[row])
         for place in np.lexsort((rows, counts, priorities)):
-            if priorities[place] > lowest:
+            if not first[place]:
                 yield Cost(int(priorities[place]), int(counts[place]), names[rows[place]])
