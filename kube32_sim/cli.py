@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from kube32_sim.arguments import build_parser
 from kube32_sim.options import BOARDS, CommandError, OptionError, ServeOptions
+from kube32_sim.terminal import tell
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -139,7 +140,7 @@ def _is_node_name(name: str) -> bool:
 
 def _fail(message: str) -> int:
     for line in message.splitlines():
-        print(f"kube32-sim: {line}", file=sys.stderr)
+        tell(f"kube32-sim: {line}")
     return 1
 
 

@@ -70,8 +70,13 @@ class HttpClient:
         query = _selectors(label_selector, field_selector)
         if at:
             query |= {"resourceVersion": at, "resourceVersionMatch": "Exact"}
-        found = await self._call("GET", path_of(resource, namespace), query)
-        return ListResult(found.get("items") or [], found["metadata"]["resourceVersion"])
+        path = path_of(resource, namespace)
+        found = await self._call("GET", path, query)
+        items, metadata = found.get("items") or [], found.get("metadata")
+        version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+        if not isinstance(version, str) or not isinstance(items, list) or not all(map(_is_object, items)):
+            raise Unreachable(f"GET {self._base}{path}: the answer is no list of {resource.plural}")
+        return ListResult(items, version)
 
     @asynccontextmanager
     async def watch(
@@ -168,8 +173,8 @@ class HttpClient:
                 allow_redirects=False,
                 server_hostname=self._server_name,
             )
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Unreachable(f"{method} {self._base}{path}: {error or 'no answer in time'}") from error
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise Unreachable(f"{method} {self._base}{path}: {str(error) or 'no answer in time'}") from error
 
 
 def path_of(resource: Resource, namespace: str = "", name: str = "", subresource: str = "") -> str:
@@ -191,7 +196,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     try:
         return await response.read()
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise Unreachable(f"{response.method} {response.url}: {error or 'no answer in time'}") from error
+        raise Unreachable(f"{response.method} {response.url}: {str(error) or 'no answer in time'}") from error
 
 
 async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[WatchEvent]:
@@ -215,6 +220,12 @@ def _event(response: aiohttp.ClientResponse, line: bytes) -> WatchEvent:
     if event is None or not isinstance(event.get("object"), dict):
         raise Unreachable(f"watch of {response.url} sent a line that is no event")
     return WatchEvent(str(event.get("type")), event["object"])
+
+
+def _is_object(value: object) -> bool:
+    """Whether it is what every object of the API is: a map with metadata that has a name."""
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    return isinstance(metadata, dict) and isinstance(metadata.get("name"), str)
 
 
 def _object(content: bytes) -> JsonObject | None:

@@ -137,24 +137,57 @@ def read_access(paths: list[Path]) -> Access:
     user_home, user = (
         _entry(documents, "users", "user", context.get("user"), where) if context.get("user") else (home, {})
     )
-    for plugin in ("exec", "auth-provider"):
-        if plugin in user:
-            raise KubeconfigError(f"the kubeconfig {where} uses {plugin} for credentials, which is not supported")
+    for key, used_for in UNSUPPORTED.items():
+        if key in user or key in cluster:
+            raise KubeconfigError(f"the kubeconfig {where} uses {key} {used_for}, which is not supported")
     if not isinstance(cluster.get("server"), str):
         raise KubeconfigError(f"the kubeconfig {where} has no server for its cluster")
-    token = user.get("token") or (_bytes(user, "tokenFile", user_home) or b"").decode().strip()
+    insecure = cluster.get("insecure-skip-tls-verify") or False
+    if not isinstance(insecure, bool):
+        raise KubeconfigError(f"the kubeconfig {where}: insecure-skip-tls-verify is neither true nor false")
     return Access(
         server=cluster["server"],
-        token=str(token),
+        token=_text(user, "token", where) or _token(_bytes(user, "tokenFile", user_home) or b"", where),
         ca=_bytes(cluster, "certificate-authority", home),
-        insecure=bool(cluster.get("insecure-skip-tls-verify")),
-        server_name=str(cluster.get("tls-server-name") or ""),
+        insecure=insecure,
+        server_name=_text(cluster, "tls-server-name", where),
         client_certificate=_bytes(user, "client-certificate", user_home),
         client_key=_bytes(user, "client-key", user_home),
-        username=str(user.get("username") or ""),
-        password=str(user.get("password") or ""),
-        namespace=str(context.get("namespace") or ""),
+        username=_username(user, where),
+        password=_text(user, "password", where),
+        namespace=_text(context, "namespace", where),
     )
+
+
+UNSUPPORTED = {
+    "exec": "for credentials",
+    "auth-provider": "for credentials",
+    "as": "to act as somebody else",
+    "as-uid": "to act as somebody else",
+    "as-groups": "to act as somebody else",
+    "proxy-url": "to reach the server",
+}
+
+
+def _text(entry: JsonObject, field: str, where: str) -> str:
+    value = entry.get(field)
+    if value is not None and not isinstance(value, str):
+        raise KubeconfigError(f"the kubeconfig {where}: {field} is no text")
+    return value or ""
+
+
+def _token(content: bytes, where: str) -> str:
+    try:
+        return content.decode("ascii").strip()
+    except UnicodeDecodeError:
+        raise KubeconfigError(f"the kubeconfig {where}: there is no token in its tokenFile") from None
+
+
+def _username(user: JsonObject, where: str) -> str:
+    name = _text(user, "username", where)
+    if ":" in name:
+        raise KubeconfigError(f"the kubeconfig {where}: username has a colon, which cannot be sent")
+    return name
 
 
 def _load(path: Path) -> JsonObject:
@@ -189,6 +222,8 @@ def _entries(document: JsonObject, section: str, key: str, path: Path) -> dict[s
 def _entry(
     documents: list[tuple[Path, JsonObject]], section: str, key: str, name: Any, where: str
 ) -> tuple[Path, JsonObject]:
+    if not isinstance(name, str):
+        raise KubeconfigError(f"the kubeconfig {where}: {name!r} is no name of a {key}")
     for path, document in documents:
         entry = _entries(document, section, key, path).get(name)
         if entry is not None:

@@ -246,3 +246,24 @@ def test_a_client_certificate_is_loaded_and_its_file_is_gone(tmp_path: Path, mon
     with pytest.raises(ssl.SSLError):
         _load_client_certificate(ssl.create_default_context(), b"no certificate", b"no key")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"items": []}, {"metadata": {}}, {"metadata": "x"}, {"metadata": {"resourceVersion": 7}}]
+    + [{"metadata": {"resourceVersion": "7"}, "items": items} for items in ("x", [1], [{}], [{"metadata": {}}])],
+)
+async def test_a_list_that_is_none(serve: Serve, body: Any) -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        return web.json_response(body)
+
+    client = await serve(handler)
+    with pytest.raises(Unreachable, match=r"GET http://.*/api/v1/pods: the answer is no list of pods"):
+        await client.list(PODS)
+
+
+@pytest.mark.parametrize("server", ["http://a..b", f"http://{'x' * 64}.example", "http://[::1"])
+async def test_addresses_that_are_none(server: str) -> None:
+    async with HttpClient(Access(server)) as client:
+        with pytest.raises(Unreachable, match="GET "):
+            await client.list(PODS)

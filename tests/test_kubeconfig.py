@@ -128,6 +128,16 @@ def test_files_named_in_it_belong_to_its_folder(tmp_path: Path) -> None:
         ({"clusters": [{"name": "c", "cluster": {}}]}, "has no server"),
         ({"users": [{"name": "c", "user": {"exec": {"command": "login"}}}]}, "uses exec for credentials"),
         ({"users": [{"name": "c", "user": {"tokenFile": "missing"}}]}, "cannot read tokenFile"),
+        ({"users": [{"name": "c", "user": {"as": "somebody"}}]}, "uses as to act as somebody else"),
+        ({"users": [{"name": "c", "user": {"token": [1]}}]}, "token is no text"),
+        ({"users": [{"name": "c", "user": {"username": "a:b", "password": "x"}}]}, "username has a colon"),
+        ({"clusters": [{"name": "c", "cluster": {"server": "http://x", "proxy-url": "y"}}]}, "uses proxy-url"),
+        (
+            {"clusters": [{"name": "c", "cluster": {"server": "https://x", "insecure-skip-tls-verify": "false"}}]},
+            "insecure-skip-tls-verify is neither true nor false",
+        ),
+        ({"contexts": [{"name": "c", "context": {"cluster": ["c"]}}]}, "is no name of a cluster"),
+        ({"contexts": [{"name": "c", "context": {"cluster": "c", "namespace": 7}}]}, "namespace is no text"),
         (
             {"users": [{"name": "c", "user": {"client-key-data": "%"}}]},
             "client-key-data in the kubeconfig is not base64",

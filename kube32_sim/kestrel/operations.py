@@ -49,10 +49,15 @@ def size(operations: Sequence[Any]) -> int:
 
 
 def _size(operation: Any) -> int:
-    if isinstance(operation, list) and len(operation) == 2 and operation[0] in ("bulk_nodes", "bulk_submit"):
-        params = operation[1]
-        count = params.get("count") if isinstance(params, dict) else None
-        return max(1, count) if type(count) is int else 1
+    """What will be refused counts as one."""
+    if isinstance(operation, list) and len(operation) == 2:
+        try:
+            if operation[0] == "bulk_nodes":
+                return max(1, generator.node_params(operation[1]).count)
+            if operation[0] == "bulk_submit":
+                return max(1, generator.pod_params(operation[1]).count)
+        except InvalidParams:
+            return 1
     return 1
 
 

@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from kube32_sim.options import OptionError
 from kube32_sim.preview.placements import ClusterState, Placement, Placer, PreviewError, WantedPod
+from kube32_sim.terminal import tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
 
+MOST_DIGITS = 100_000
+"""Of a number in a file of operations: to read one takes time that grows with the square."""
+MOST_VERDICTS = 250_000
+"""Of nodes about pods, in one answer: each takes some hundred bytes of it, and ten times as much memory."""
 DEFAULT_NAMESPACE = "default"
 NO_CONTROLLER = frozenset(("StatefulSet", "ReplicaSet", "ReplicationController"))
 
@@ -58,6 +63,12 @@ def _check_replay(parsed: argparse.Namespace) -> None:
         raise OptionError(f"-o {parsed.output} does not go with --operations: results are json or yaml")
 
 
+def answer(text: str) -> None:
+    if sys.stdout is None:
+        raise PreviewError("standard output is closed: there is nowhere to answer to")
+    sys.stdout.write(text)
+
+
 # --operations
 
 
@@ -70,18 +81,17 @@ def replay(parsed: argparse.Namespace) -> int:
     if parsed.output == "yaml":
         import yaml
 
-        print(yaml.safe_dump(results, sort_keys=False), end="")
+        answer(yaml.safe_dump(results, sort_keys=False))
     else:
-        print(json.dumps(results))
+        answer(json.dumps(results) + "\n")
     return 0
 
 
 def read_operations(path: str) -> list[Any]:
     """A JSON list from a file, or from stdin for `-`."""
-    sys.set_int_max_str_digits(0)  # integers of any size are legal
+    sys.set_int_max_str_digits(MOST_DIGITS)
     try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-        operations = json.loads(text)
+        operations = json.loads(_read(path))
     except OSError as error:
         raise PreviewError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -91,9 +101,19 @@ def read_operations(path: str) -> list[Any]:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise PreviewError(f"{path} is not JSON: {error.msg} ({where})") from None
+    except ValueError:
+        raise PreviewError(f"{path}: a number has more than {MOST_DIGITS} digits") from None
     if not isinstance(operations, list):
         raise PreviewError(f'{path}: not a list of operations, such as [["pending"]]')
     return operations
+
+
+def _read(path: str) -> str:
+    if path != "-":
+        return Path(path).read_text(encoding="utf-8")
+    if sys.stdin is None:
+        raise PreviewError("standard input is closed")
+    return sys.stdin.buffer.read().decode("utf-8")
 
 
 # -f
@@ -110,10 +130,13 @@ def place(parsed: argparse.Namespace) -> int:
     wanted, state = wanted_pods(manifests, state, of_kubernetes=profile == "kestrel")
     placer = make_placer(profile, state, wanted)
     output = parsed.output or "table"
+    if output != "table" and len(wanted) * len(state.nodes) > MOST_VERDICTS:
+        size = f"{len(wanted)} pods on {len(state.nodes)} nodes"
+        raise PreviewError(f"-o {output} tells what each node says of each pod, too much for {size}: use -o table")
     placements = place_all(placer, wanted, details=output != "table")
     for warning in dict.fromkeys((*state.warnings, *made_by_nobody(wanted, profile), *placer.warnings)):
-        print(f"Warning: {warning}", file=sys.stderr)
-    print(render(placements, placer.profile, output), end="")
+        tell(f"Warning: {warning}")
+    answer(render(placements, placer.profile, output))
     return verify(placements, state) if parsed.verify else 0
 
 
@@ -163,13 +186,13 @@ def verify(placements: Sequence[Placement], state: ClusterState) -> int:
 
     found = _wait(differences(placements, state))
     for line in found:
-        print(f"differs: {line}", file=sys.stderr)
+        tell(f"differs: {line}")
     count = len(placements)
     if found:
-        print(f"kube32-sim: {len(found)} of {count} pods go elsewhere than previewed", file=sys.stderr)
+        tell(f"kube32-sim: {len(found)} of {count} pods go elsewhere than previewed")
         return 1
     pods = "1 pod goes" if count == 1 else f"{count} pods go"
-    print(f"verified: created one by one in a simulator of this state, {pods} where the preview says", file=sys.stderr)
+    tell(f"verified: created one by one in a simulator of this state, {pods} where the preview says")
     return 0
 
 

@@ -127,6 +127,8 @@ class _Reading:
         if self.stdin_read:
             raise ValueError("can be read only once")
         self.stdin_read = True
+        if self.stdin is None and sys.stdin is None:
+            raise PreviewError("standard input is closed")
         return (self.stdin or sys.stdin.buffer).read()
 
     def _take(self, called: str, data: bytes) -> None:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kube32_sim.preview.placements import JsonObject, Placement, Verdict
+from kube32_sim.terminal import printable
 
 NONE = "<none>"
 PENDING = "<pending>"
@@ -99,7 +100,7 @@ def _block(placement: Placement) -> str:
         return ""
     pod = placement.pod
     owner = f" ({pod.owner})" if pod.owner else ""
-    lines = [_printable(f"{pod.namespace}/{pod.name}{owner}: {placement.node or 'no node'}")]
+    lines = [printable(f"{pod.namespace}/{pod.name}{owner}: {placement.node or 'no node'}")]
     if placement.verdicts:
         marks = [" ", *("*" if verdict.node == placement.node else " " for verdict in placement.verdicts)]
         lines += [f"{mark} {line}" for mark, line in zip(marks, _aligned(_verdict_rows(placement)), strict=True)]
@@ -139,19 +140,12 @@ def _or_none(score: int | None) -> str:
 
 def _aligned(rows: Sequence[Row]) -> list[str]:
     """A line a row, cells left-aligned and three spaces apart, as kubectl prints them."""
-    printable = [[_printable(cell) for cell in row] for row in rows]
-    widths = [max(map(_width, column)) for column in zip(*printable, strict=True)]
+    cells = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
     return [
         "".join(cell + " " * (width - _width(cell) + 3) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in printable
+        for row in cells
     ]
-
-
-def _printable(text: str) -> str:
-    """Text that stays on its line and commands no terminal: `\\n`, `\\x1b`, `\\u202e` for what does not print."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _width(text: str) -> int:

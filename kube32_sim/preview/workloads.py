@@ -194,9 +194,10 @@ def _keys(pod: JsonObject) -> Iterator[_Key]:
     yield "", "Pod", namespace, metadata["name"]
     if owner is None:
         return
-    group, kind, name = owner["apiVersion"].rpartition("/")[0], owner["kind"], owner["name"]
+    group, kind, name = (str(owner.get(key) or "") for key in ("apiVersion", "kind", "name"))
+    group = group.rpartition("/")[0]
     yield group, kind, namespace, name
-    suffix = f"-{metadata.get('labels', {}).get(TEMPLATE_LABEL, '')}"
+    suffix = f"-{(metadata.get('labels') or {}).get(TEMPLATE_LABEL, '')}"
     if kind == "ReplicaSet" and name.endswith(suffix):
         yield group, "Deployment", namespace, name.removesuffix(suffix)
 

@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from kube32_sim import cli
+from kube32_sim.kestrel.operations import size
+from kube32_sim.preview import command as command_module
 from tests.support.servers import CLONE, command_environment, running_server
 
 NODE = {
@@ -64,7 +66,7 @@ def test_a_replay_prints_its_results_as_json(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_a_replay_from_stdin_as_yaml(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(REPLAY)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(REPLAY).encode()), "latin-1"))
     assert preview("--operations", "-", "-o", "yaml") == 0
     assert capsys.readouterr().out == "- true\n- n\n"
 
@@ -91,6 +93,7 @@ def test_integers_of_any_size_and_odd_names_survive(tmp_path: Path, capsys: pyte
         (b"{}", 'not a list of operations, such as [["pending"]]'),
         (b"\xff", "is not UTF-8"),
         (b"[" * 100_000, "is nested too deeply"),
+        (b"[[" + b"9" * 100_001 + b"]]", "a number has more than 100000 digits"),
         (None, "No such file or directory"),
     ],
 )
@@ -134,6 +137,11 @@ def test_options_that_make_no_sense_exit_with_2(
         preview(*arguments)
     assert stop.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_refused_operation_of_absurd_size_leaves_the_progress_alone() -> None:
+    bulk = {"prefix": "n", "count": 10**400, "zones": 1, "cpu": 1}
+    assert size([["bulk_nodes", bulk], ["bulk_nodes", {**bulk, "count": 7, "mem": 1}], ["x"], 3]) == 1 + 7 + 1 + 1
 
 
 # -f
@@ -197,6 +205,46 @@ def test_files_that_are_not_there(files: Path, capsys: pytest.CaptureFixture[str
     (files / "pods.yaml").write_text(yaml.safe_dump({**NODE, "kind": "Service"}))
     assert preview("-f", "app.yaml", "--nodes", "pods.yaml") == 1
     assert "--nodes takes objects of the kinds Node, Pod," in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("files")
+def test_too_many_verdicts_are_refused_before_they_are_made(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command_module, "MOST_VERDICTS", 2)
+    assert preview("-f", "app.yaml", "--nodes", "nodes.yaml", "-o", "json") == 1
+    assert "-o json tells what each node says of each pod, too much for 3 pods on 1 nodes" in capsys.readouterr().err
+    assert preview("-f", "app.yaml", "--nodes", "nodes.yaml") == 0
+
+
+def test_what_is_said_commands_no_terminal(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = {**DEPLOYMENT, "metadata": {"name": "a\x1b]0;pwned\x07b"}}
+    (files / "app.yaml").write_text(json.dumps(wrong))
+    (files / "nodes.yaml").write_text(json.dumps({**NODE, "\x1b[2J": 1}))
+    assert preview("-f", "app.yaml", "--nodes", "nodes.yaml") == 1
+    (files / "app.yaml").write_text(json.dumps(DEPLOYMENT))
+    assert preview("-f", "app.yaml", "--nodes", "nodes.yaml") == 0
+    err = capsys.readouterr().err
+    assert "\\x1b]0;pwned\\x07b" in err
+    assert "\\x1b[2J" in err
+    assert "\x1b" not in err
+
+
+@pytest.mark.parametrize("arguments", [("--operations", "-"), ("-f", "-", "--nodes", "nodes.yaml")])
+def test_streams_that_are_closed(files: Path, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    monkeypatch.setattr(sys, "stdout", None)
+    assert preview(*arguments) == 1
+    (files / "ops.json").write_text(json.dumps(REPLAY))
+    assert preview("--operations", "ops.json") == 1, "the answer is lost"
+
+
+def test_pods_of_owners_that_are_hardly_described(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    owned = {"name": "p", "ownerReferences": [{"kind": "ReplicaSet", "controller": True}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": owned, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    (files / "nodes.yaml").write_text(yaml.safe_dump_all([NODE, pod]))
+    assert preview("-f", "app.yaml", "--nodes", "nodes.yaml") == 0, capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("files")

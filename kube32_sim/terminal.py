@@ -1,0 +1,18 @@
+"""What a command says to whoever called it: lines that stay lines, and command no terminal."""
+
+from __future__ import annotations
+
+import sys
+
+
+def printable(text: str) -> str:
+    """Text that stays on its line and commands no terminal: `\\n`, `\\x1b`, `\\u202e` for what does not print."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def tell(line: str) -> None:
+    """Say something on stderr, if there is one: names in it may come from anywhere."""
+    if sys.stderr is not None:
+        print(printable(line), file=sys.stderr)
