@@ -7,7 +7,7 @@ removed after it, and it cannot be given back), so its priority is exact unless 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kube32_sim.kestrel.affinity import Barrier
 from kube32_sim.kestrel.bindings import Bindings
-from kube32_sim.kestrel.columns import Columns, are_small
+from kube32_sim.kestrel.columns import FEW, Columns, Mask, are_small
 from kube32_sim.kestrel.models import Cost, Pod
 
 Matrix = NDArray[np.int64]
@@ -29,38 +29,63 @@ NOBODY = np.iinfo(np.int64).max
 
 
 class Candidates:
+    _priority: Matrix
+    _sums: list[Matrix]
+    _sizes: list[Matrix]
+    _largest: list[Matrix]
+    _cut: Mask
+
     def __init__(self, bindings: Bindings, columns: Columns) -> None:
         self._bindings = bindings
         self._columns = columns
         self._position = -1
         self._layout = -1
         self._width = self._most = 0
-        self._large: set[int] = set()
+        self._large: set[str] = set()
+        self._known: set[str] = set()
 
     # keeping it true
 
     def _refresh(self) -> None:
         table = self._bindings.table
         changed = table.changed_since(self._position)
-        if changed is None or self._layout != self._columns.layout:
+        if changed is None or not self._make_room(changed):
             self._build(8)
         elif self._position != table.position:
             for name in changed:
                 self._write(self._columns.rows[name], name)
         self._position = table.position
 
+    def _make_room(self, changed: Iterable[str]) -> bool:
+        """As `Columns` does: rows for a few nodes that are new."""
+        layout, rows = self._columns.layout, self._columns.rows
+        if self._layout == layout:
+            return True
+        added = sorted(rows[name] for name in changed if name in rows and name not in self._known)
+        if len(added) > FEW or layout - self._layout != len(added):
+            return False
+        self._layout = layout
+        self._known.update(self._columns.names[row] for row in added)
+        places = [row - before for before, row in enumerate(added)]
+        self._priority = np.insert(self._priority, places, NOBODY, axis=0)
+        self._cut = np.insert(self._cut, places, False)
+        for matrices in (self._sums, self._sizes, self._largest):
+            matrices[:] = [np.insert(matrix, places, 0, axis=0) for matrix in matrices]
+        return True
+
     def _build(self, width: int) -> None:
         self._layout = self._columns.layout
+        self._known = set(self._columns.names)
         names, resources = self._columns.names, self._bindings.table.profile.fitted
         counts = [len(self._bindings.pods_on(name)) for name in names]
         crowded = max(CROWD, 4 * sum(counts) // len(names))
         self._most = max(1, min(crowded, CELLS // len(names)))
         self._width = min(max(width, *counts), self._most)
         shape = (len(names), self._width)
-        self._priority: Matrix = np.full(shape, NOBODY, np.int64)
-        self._sums: list[Matrix] = [np.zeros(shape, np.int64) for _ in resources]
-        self._sizes: list[Matrix] = [np.zeros(shape, np.int64) for _ in resources]
-        self._largest: list[Matrix] = [np.zeros(shape, np.int64) for _ in resources]
+        self._priority = np.full(shape, NOBODY, np.int64)
+        self._sums = [np.zeros(shape, np.int64) for _ in resources]
+        self._sizes = [np.zeros(shape, np.int64) for _ in resources]
+        self._largest = [np.zeros(shape, np.int64) for _ in resources]
         self._cut = np.zeros(len(names), np.bool_)
         self._large.clear()
         for row, name in enumerate(names):
@@ -76,9 +101,9 @@ class Candidates:
         count = len(pods)
         priorities = [pod.spec.priority for pod in pods]
         if pods and not are_small((priorities[0], priorities[-1])):
-            self._large.add(row)
+            self._large.add(name)
             return
-        self._large.discard(row)
+        self._large.discard(name)
         self._priority[row, count:] = NOBODY
         self._priority[row, :count] = priorities
         for place, (sizes, sums, largest) in enumerate(zip(self._sizes, self._sums, self._largest, strict=True)):

@@ -6,6 +6,7 @@ Rows are in the order of names, so that the first of the best rows is the one th
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -26,6 +27,8 @@ Where a request does not fit, what would be left may be anything below 0; such n
 `candidates` adds up what pods take on one node, which is no more than its capacity.
 """
 LEAST = np.iinfo(np.int64).min
+FEW = 8
+"""So many nodes at a time are given rows between the others; for more, all rows are made anew."""
 KEPT = 512
 """For how many selectors and tolerations together, and for how many labels, the answers of all nodes are kept."""
 
@@ -40,6 +43,13 @@ def are_small(amounts: Iterable[int]) -> bool:
 class Columns:
     """names: of the rows.  rows: by name.  free: a column for each fitted resource."""
 
+    _zone_of: NDArray[np.intp]
+    _capacity: list[Numbers]
+    _barred: Mask
+    _taints_of: NDArray[np.intp]
+    _with_label: dict[tuple[str, str], Mask]
+    _statics: dict[tuple[Any, ...], Mask]
+
     def __init__(self, table: NodeTable) -> None:
         self._table = table
         self._profile = table.profile
@@ -48,7 +58,7 @@ class Columns:
         self.names: list[str] = []
         self.rows: dict[str, int] = {}
         self.free: list[Numbers] = []
-        self._large: set[int] = set()
+        self._large: set[str] = set()
 
     # keeping it true
 
@@ -58,13 +68,38 @@ class Columns:
         if table.position == self._position:
             return
         changed = table.changed_since(self._position)
-        if changed is None or self.layout != table.layout:
+        if changed is None or not self._make_room(changed):
             self._build()
         else:
             nodes, rows = table.nodes, self.rows
             for name in changed:
                 self._write(rows[name], nodes[name])
         self._position = table.position
+
+    def _make_room(self, changed: Iterable[str]) -> bool:
+        """Rows for nodes that are new among those that changed; False where more than a few came, or some went."""
+        table = self._table
+        if self.layout == table.layout:
+            return True
+        added = sorted(name for name in changed if name not in self.rows)
+        if len(added) > FEW or table.layout - self.layout != len(added):
+            return False
+        self.layout = table.layout
+        places = [bisect_left(self.names, name) for name in added]
+        zones = [self._zones.setdefault(table.nodes[name].zone, len(self._zones)) for name in added]
+        self._zone_of = np.insert(self._zone_of, places, zones)
+        self.free = [np.insert(column, places, 0) for column in self.free]
+        self._capacity = [np.insert(column, places, 1) for column in self._capacity]
+        self._barred = np.insert(self._barred, places, False)
+        self._taints_of = np.insert(self._taints_of, places, 0)
+        self._with_label = {item: np.insert(mask, places, False) for item, mask in self._with_label.items()}
+        self._statics.clear()
+        for name in added:
+            row = bisect_left(self.names, name)
+            self.names.insert(row, name)
+            self._facts.insert(row, ())
+        self.rows = {name: row for row, name in enumerate(self.names)}
+        return True
 
     def _build(self) -> None:
         nodes = [node for _, node in sorted(self._table.nodes.items())]
@@ -76,21 +111,21 @@ class Columns:
         self._zone_of = np.array([self._zones[node.zone] for node in nodes], np.intp)
         self.free = [np.zeros(len(nodes), np.int64) for _ in self._profile.fitted]
         self._capacity = [np.ones(len(nodes), np.int64) for _ in self._profile.scored]
-        self._without: dict[int, Node] = {}
+        self._without: dict[str, Node] = {}
         self._barred = np.zeros(len(nodes), np.bool_)
         self._taints: dict[tuple[Taint, ...], int] = {}
         self._taints_of = np.zeros(len(nodes), np.intp)
-        self._with_label: dict[tuple[str, str], Mask] = {}
-        self._statics: dict[tuple[Any, ...], Mask] = {}
+        self._with_label = {}
+        self._statics = {}
         self._facts: list[tuple[Any, ...]] = [()] * len(nodes)
         for row, node in enumerate(nodes):
             self._write(row, node)
 
     def _write(self, row: int, node: Node) -> None:
         if not (are_small(node.free) and are_small(node.capacity)):
-            self._large.add(row)
+            self._large.add(node.name)
             return
-        self._large.discard(row)
+        self._large.discard(node.name)
         for column, amount in zip(self.free, node.free, strict=True):
             column[row] = amount
         facts = (node.barred, node.labels, node.taints, node.capacity)
@@ -99,11 +134,11 @@ class Columns:
             self._write_facts(row, node)
 
     def _write_facts(self, row: int, node: Node) -> None:
-        self._without.pop(row, None)
+        self._without.pop(node.name, None)
         for column, place in zip(self._capacity, self._profile.scored_places, strict=True):
             column[row] = max(node.capacity[place], 1)
             if node.capacity[place] <= 0:
-                self._without[row] = node
+                self._without[node.name] = node
         self._barred[row] = bool(node.barred)
         self._taints_of[row] = self._taints.setdefault(node.taints, len(self._taints))
         for (key, value), mask in self._with_label.items():
@@ -142,8 +177,8 @@ class Columns:
         (first, second), amounts = self._profile.scored_places, request.amounts
         left = self.free[first] - amounts[first], self.free[second] - amounts[second]
         scores: Numbers = mean(percent_of(left[0], self._capacity[0]), percent_of(left[1], self._capacity[1]))
-        for row, node in self._without.items():
-            scores[row] = mean(*percentages(self._profile, request, node))
+        for name, node in self._without.items():
+            scores[self.rows[name]] = mean(*percentages(self._profile, request, node))
         return scores
 
     def reasons(self, request: Request, barrier: Barrier | None = None) -> Counter[str]:

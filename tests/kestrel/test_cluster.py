@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from kube32_sim.kestrel import candidates, choosing, preemption, run
+from kube32_sim.kestrel import candidates, choosing, columns, preemption, run
 from kube32_sim.kestrel.cluster import Cluster
 from kube32_sim.kestrel.generator import node_params, nodes, pod_params, pods
 from kube32_sim.kestrel.models import Node, PodSpec, Term, fit
@@ -182,3 +182,49 @@ def test_bounds_that_are_reached_change_nothing(seed, monkeypatch):
         operations += [["retry_pending"], ["pending"]]
     operations.append(["events", 10**6])
     assert run(operations) == plain(operations)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_nodes_may_come_at_any_time(seed, monkeypatch):
+    rng = random.Random(seed)
+    monkeypatch.setattr(choosing, "FEW", 0)
+    monkeypatch.setattr(choosing, "PATIENCE", 0)
+    monkeypatch.setattr("kube32_sim.kestrel.columns.FEW", rng.choice((1, 8)))
+    names = [f"n{number}" for number in range(60)]
+    rng.shuffle(names)
+    operations = []
+    for step in range(50):
+        for name in [names.pop() for _ in range(min(len(names), rng.choice((0, 0, 1, 1, 2, 12))))]:
+            size = rng.choice((8, 12, 2**60 if rng.random() < 0.1 else 9))
+            taints = [{"key": "t", "effect": "NoSchedule"}] if rng.random() < 0.3 else []
+            labels = {"disk": rng.choice(("ssd", "hdd"))}
+            node = {"cpu": size, "mem": size, "zone": rng.choice("abc"), "labels": labels, "taints": taints}
+            operations.append(["add_node", name, node])
+        for number in range(rng.randrange(4)):
+            app = {"app": rng.choice("xy")}
+            wanted = {"requests": {"cpu": rng.randrange(6), "mem": rng.randrange(6)}, "labels": app}
+            wanted["priority"] = rng.randrange(3)
+            if rng.random() < 0.4:
+                wanted["selector"] = {"disk": "ssd"}
+            if rng.random() < 0.4:
+                wanted["tolerations"] = [{"operator": "Exists"}]
+            if rng.random() < 0.5:
+                kind = rng.choice(("pod_affinity", "pod_anti_affinity"))
+                wanted["affinity"] = {kind: [{"match": app, "topology": rng.choice(("node", "zone"))}]}
+            operations.append(["submit", f"p{step}-{number}", wanted])
+        if rng.random() < 0.2:
+            operations.append(["retry_pending"])
+    operations.append(["events", 10**6])
+    assert run(operations) == plain(operations)
+
+
+def test_a_node_more_makes_nothing_anew(monkeypatch):
+    monkeypatch.setattr(choosing, "PATIENCE", 0)
+    cluster = full(40)
+    assert cluster.submit("high", spec(10, 1)) is not None
+    for kept in (columns.Columns, candidates.Candidates):
+        monkeypatch.setattr(kept, "_build", lambda *_: pytest.fail("all rows are made anew"))
+    for number in range(5):
+        cluster.add_node(Node(f"m-{number}", "zone-9", {}, (), (10, 10), (10, 10)))
+        assert cluster.submit(f"into-{number}", spec(10)).node.name == f"m-{number}"
+        assert cluster.submit(f"high-{number}", spec(10, 1)) is not None
