@@ -28,7 +28,7 @@ REPLAY = "replay-100n-1500p"
 PRIORITIES = [0, 10, 100, 1000]
 CAPACITY = {100: 750.0, 1000: 480.0}
 """Equal pods a second that cluster-capacity places on so many nodes, start included, on two such cores."""
-GROWTH = (100, 300, 1000, 3000, 5000)
+GROWTH, PLAIN_GROWTH = (100, 300, 1000, 3000, 5000), (100, 300)
 WARM_UP = 2000
 
 
@@ -81,16 +81,21 @@ def large(name: str, what: str, nodes: int, pods: int, size: int) -> Measure:
 
 async def growth(bench: Bench) -> list[Figure]:
     """Cost of one more pod, on clusters filled alike (two pods a node), from 100 to 5,000 nodes."""
-    cost: dict[int, float] = {}
-    count = bench.amount(2000)
-    for nodes in GROWTH:
-        before = cluster(nodes, 2 * nodes, cpu=600, mem=1200)
-        more = [*before, ["bulk_submit", {**cluster(0, count, cpu=60, mem=120)[1][1], "prefix": "more"}]]
-        base = cpu_of(lambda operations=before: run(operations), bench.runs)  # type: ignore[misc]
-        cost[nodes] = (cpu_of(lambda operations=more: run(operations), bench.runs) - base) / count  # type: ignore[misc]
+    from tests.kestrel.reference import run as plain
+
+    cost = {nodes: _cost_of_one_more(run, nodes, bench.amount(2000), bench.runs) for nodes in GROWTH}
+    slow = {nodes: _cost_of_one_more(plain, nodes, 30, 1) for nodes in PLAIN_GROWTH}
     note = ", ".join(f"{nodes:,}: {1e6 * each:.0f} µs" for nodes, each in cost.items())
+    note += "; plain implementation: " + ", ".join(f"{nodes:,}: {1e3 * each:.0f} ms" for nodes, each in slow.items())
     ratio = cost[GROWTH[-1]] / cost[GROWTH[0]]
     return [Figure("growth", "cost of a pod, 5,000 nodes to 100", ratio, "x", 5, note=note)]
+
+
+def _cost_of_one_more(implementation: Callable[[Operations], object], nodes: int, count: int, runs: int) -> float:
+    before = cluster(nodes, 2 * nodes, cpu=600, mem=1200)
+    more = {**cluster(0, count, cpu=60, mem=120)[1][1], "prefix": "more"}
+    base = cpu_of(lambda: implementation(before), runs)
+    return (cpu_of(lambda: implementation([*before, ["bulk_submit", more]]), runs) - base) / count
 
 
 def equal_pods(nodes: int) -> Operations:
@@ -175,7 +180,7 @@ async def command(bench: Bench) -> list[Figure]:
             url = f"http://127.0.0.1:{server.port}"
             whole = wall_of("preview", "-f", file.name, "--server", url, runs=2 * bench.runs)
     bare = min(_seconds("pass") for _ in range(2 * bench.runs))
-    imported = min(_seconds("import kube32_sim.kestrel") for _ in range(2 * bench.runs)) - bare
+    imported = min(_seconds("from kube32_sim.kestrel import run") for _ in range(2 * bench.runs)) - bare
     return [
         Figure("preview", "preview of a manifest of 10 pods, start to end", whole, "s", 0.5),
         Figure("import", "import of kube32_sim.kestrel", imported, "s", 0.15, note=f"Python itself: {bare:.3f} s"),

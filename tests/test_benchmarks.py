@@ -29,11 +29,15 @@ def test_quick_benchmarks_print_a_table(tmp_path: Path) -> None:
         "get",
         "lease",
         "watch-all",
+        "kestrel-choose",
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     figures = {figure["name"]: figure for figure in json.loads(found.read_bytes())}
-    assert list(figures) == ["get", "lease", "watch-all", "watch-all-1", "watch-rate"]
+    assert list(figures) == [
+        *("get", "lease", "watch-all", "watch-all-1", "watch-rate"),
+        *("choose-1000", "choose-5000"),
+    ]
     assert all(figures[name]["value"] > 0 and figures[name]["bound"] > 0 for name in ("get", "lease", "watch-rate"))
     head, rule, *rows = done.stdout.splitlines()
     assert "measured" in head
