@@ -89,6 +89,11 @@ class Bond:
     selected: Selected
     to_itself: bool
 
+    def rests_on(self, node: Node) -> bool:
+        """Whether all that the term can find in the node's domain is on the node itself."""
+        hosts = self.selected.hosts.zones.get(node.zone, {})
+        return node.name in hosts and (self.topology == NODE or len(hosts) == 1)
+
     @property
     def holds_anywhere(self) -> bool:
         """The first-replica exception: nobody bound anywhere is matched, and the pod matches its own term."""

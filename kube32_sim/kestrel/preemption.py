@@ -93,7 +93,9 @@ class Preemption:
                 yield Cost(pods[0].spec.priority, 1, name)
 
     def _floor(self, pod: Pod, closed_by: Callable[[Relations], bool], bound: Cost) -> Cost | None:
-        """A better bound: whoever closes the node has to go; None where one of them is not cheaper than the pod."""
+        """A better bound: whoever closes the node has to go; None where that cannot be, or spoils what is needed."""
+        if self._spoils(pod, bound.node):
+            return None
         pods = self._bindings.cheapest_first(bound.node)
         closing = [one.spec.priority for one in pods if closed_by(one.relations)]
         if not closing:
@@ -102,6 +104,21 @@ class Preemption:
         if dearest >= pod.spec.priority:
             return None
         return Cost(max(bound.priority, dearest), max(bound.victims, len(closing)), bound.node)
+
+    def _spoils(self, pod: Pod, name: str) -> bool:
+        """Whether the last of those whom an affinity term needs would have to go before there is room."""
+        node, cheaper = self._bindings.table.nodes[name], self._cheaper(pod, name)
+        pods = self._bindings.cheapest_first(name)
+        for bond in pod.relations.bonds:
+            if bond.to_itself or not bond.rests_on(node):
+                continue
+            needed = [place for place, one in enumerate(pods) if bond.selected in one.relations.label_set.selected_by]
+            if needed[-1] >= len(cheaper):
+                continue  # it stays
+            sums = map(sum, zip(node.free, *(one.spec.request.amounts for one in cheaper[: needed[-1]]), strict=True))
+            if not fits(pod.spec.request, tuple(sums)):
+                return True
+        return False
 
     # what one node would cost: the pods that have to go; none where their going would not do
 
