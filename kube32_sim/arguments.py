@@ -184,13 +184,14 @@ def _add_preview(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "preview",
         help="tell where the pods of manifests would go, and why not elsewhere; nothing is created",
         description="Tell where the pods of manifests would go, and why not elsewhere.  Nothing is created.",
-        epilog="Pods count, and the pods of Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs.  The cluster\n"
-        "is looked for in --nodes, --server, --kubeconfig, $KUBECONFIG, then the file that `serve` writes.\n\n"
+        epilog="Pods count, and those of Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets\n"
+        "and Jobs.  The cluster is looked for in --nodes, --server, --kubeconfig, $KUBECONFIG, then the file that\n"
+        "`serve` writes.  `kubectl get nodes,pods,limitranges,priorityclasses -A -o yaml` makes a file for --nodes.\n\n"
         "examples:\n"
         "  %(prog)s -f manifests/blinky.yaml                  # on the running simulator\n"
         "  %(prog)s -f app/ -o wide                           # what each node says of each pod\n"
         "  %(prog)s -f app.yaml --kubeconfig ~/.kube/config --profile kestrel\n"
-        "  kubectl get nodes,pods -A -o yaml > state.yaml && %(prog)s -f app.yaml --nodes state.yaml\n"
+        "  %(prog)s -f app.yaml --nodes state.yaml            # on nodes, and pods, of a file\n"
         "  %(prog)s --operations replay.json                  # Kestrel's own operations, from an empty cluster",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="%(prog)s (-f FILE... | --operations FILE) [OPTION]...",
@@ -227,7 +228,7 @@ def _add_preview(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--output",
         choices=("table", "wide", "json", "yaml"),
         metavar="FORMAT",
-        help="table, wide, json or yaml; all but table tell of every node (default: table)",
+        help="table, wide, json or yaml; all but table tell of every node (default: table; of --operations: json)",
     )
     parser.add_argument(
         "--verify",

@@ -189,10 +189,10 @@ def verify(placements: Sequence[Placement], state: ClusterState) -> int:
         tell(f"differs: {line}")
     count = len(placements)
     if found:
-        tell(f"kube32-sim: {len(found)} of {count} pods go elsewhere than previewed")
+        tell(f"kube32-sim: {len(found)} of {count} pods fare otherwise than previewed")
         return 1
-    pods = "1 pod goes" if count == 1 else f"{count} pods go"
-    tell(f"verified: created one by one in a simulator of this state, {pods} where the preview says")
+    pods = "the pod fares" if count == 1 else f"all {count} pods fare"
+    tell(f"verified: created one by one in a simulator of this state, without boards, {pods} as previewed")
     return 0
 
 

@@ -43,4 +43,4 @@ def some(names: Collection[str]) -> str:
 def about_waiting(names: Collection[str]) -> Iterator[str]:
     """names: of pods of the cluster that have no node."""
     if names:
-        yield f"{some(names)}: without a node, and left out; they may take a place first"
+        yield f"{some(names)}: without a node, and left out, but may take a place first"

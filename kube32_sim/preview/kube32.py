@@ -42,6 +42,9 @@ class Kube32Placer:
     def place(self, pod: WantedPod, *, details: bool) -> Placement:
         left_alone = why_left_alone(pod.obj)
         if left_alone:
+            node = pod.obj["spec"].get("nodeName", "")
+            if node and node not in self._cache.table.nodes:
+                return Placement(pod, "", None, f"spec.nodeName is set, and there is no node {node}")
             return self._placed(Placement(pod, pod.obj["spec"].get("nodeName", ""), None, left_alone))
         request = pod_request(pod.obj["spec"])
         verdicts = self._verdicts(request) if details else ()

@@ -100,7 +100,8 @@ def _block(placement: Placement) -> str:
         return ""
     pod = placement.pod
     owner = f" ({pod.owner})" if pod.owner else ""
-    lines = [printable(f"{pod.namespace}/{pod.name}{owner}: {placement.node or 'no node'}")]
+    fate = "" if placement.node or not placement.note else f" ({placement.note})"
+    lines = [printable(f"{pod.namespace}/{pod.name}{owner}: {placement.node or 'no node'}{fate}")]
     if placement.verdicts:
         marks = [" ", *("*" if verdict.node == placement.node else " " for verdict in placement.verdicts)]
         lines += [f"{mark} {line}" for mark, line in zip(marks, _aligned(_verdict_rows(placement)), strict=True)]
@@ -129,6 +130,8 @@ def _reason(verdict: Verdict, placement: Placement) -> str:
     chosen = verdict.node == placement.node
     if verdict.node in placement.tied:
         reasons.append(f"first by name of {len(placement.tied)} tied" if chosen else "tied")
+    if chosen and placement.note:
+        reasons.append(placement.note)
     if chosen and placement.victims:
         reasons.append(f"fits after evicting {len(placement.victims)}")
     return "; ".join(filter(None, reasons))

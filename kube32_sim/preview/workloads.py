@@ -93,7 +93,15 @@ def wanted_pods(
         raise PreviewError("\n".join(why))
     read = [f"{manifest.source}: {text}" for manifest in manifests for text in manifest.warnings]
     missing = _missing_namespaces(manifests, workloads, state)
-    return pods, replace(state, warnings=[*state.warnings, *read, *passed_over, *replaced, *none, *missing])
+    order = _uncertain_order(pods)
+    return pods, replace(state, warnings=[*state.warnings, *read, *passed_over, *replaced, *none, *missing, *order])
+
+
+def _uncertain_order(pods: Iterable[WantedPod]) -> Iterator[str]:
+    """Controllers do not wait for each other."""
+    kinds = list(dict.fromkeys(pod.owner.partition("/")[0] for pod in pods if pod.owner))
+    if len(kinds) > 1:
+        yield f"which controller makes its pods first is not certain; here: {', '.join(kinds)}"
 
 
 def _missing_namespaces(
@@ -181,8 +189,8 @@ def _without_own_pods(state: ClusterState, workloads: Iterable[_Workload]) -> tu
         gone.update(map(id, own))
         running = sum(not finished(pod) for pod in own)
         if running:
-            pods = "1 pod, which counts" if running == 1 else f"{running} pods, which count"
-            told.append(f"{workload.manifest.title}: is in the cluster already, with {pods} as replaced")
+            pods = "1 pod, which counts as replaced" if running == 1 else f"{running} pods, which count as replaced"
+            told.append(f"{workload.manifest.title}: is in the cluster already, with {pods}: all are placed anew")
     left = [pod for pod in state.pods if id(pod) not in gone]
     return replace(state, pods=left, replaced=[pod for pod in state.pods if id(pod) in gone]), told
 

@@ -134,7 +134,7 @@ def test_pods_that_wait_already_are_told_of() -> None:
     placer = Kube32Placer(ClusterState([board("b0")], waiting))
     (warning,) = placer.warnings
     names = ", ".join(f"default/w{number}" for number in range(5))
-    assert warning == f"{names}: without a node, and left out; they may take a place first"
+    assert warning == f"{names}: without a node, and left out, but may take a place first"
     assert Kube32Placer(ClusterState([board("b0")], [])).warnings == ()
 
 
@@ -181,3 +181,9 @@ async def test_verification_refuses_what_has_no_namespace() -> None:
     assert await differences([placement], state) == ['mine/c: refused: namespaces "mine" not found']
     assert await differences([placement], replace(state, namespaces=["mine"])) == []
     assert await differences([placement], replace(state, namespaces=None)) == []
+
+
+def test_a_node_that_is_named_and_not_there() -> None:
+    placer = Kube32Placer(ClusterState([board("b0")], []))
+    placement = placer.place(WantedPod(pod("a", "nowhere")), details=False)
+    assert (placement.node, placement.message) == ("", "spec.nodeName is set, and there is no node nowhere")

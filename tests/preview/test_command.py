@@ -184,7 +184,7 @@ def test_the_profile_kestrel(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.usefixtures("files")
 def test_verified(capsys: pytest.CaptureFixture[str]) -> None:
     assert preview("-f", "app.yaml", "--nodes", "nodes.yaml", "--verify") == 0
-    assert "3 pods go where the preview says" in capsys.readouterr().err
+    assert "all 3 pods fare as previewed" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("files")
@@ -196,7 +196,7 @@ def test_a_difference_is_exit_code_1(capsys: pytest.CaptureFixture[str], monkeyp
     assert preview("-f", "app.yaml", "--nodes", "nodes.yaml", "--verify") == 1
     err = capsys.readouterr().err
     assert "differs: default/web-0: previewed on n1, went to <none>\n" in err
-    assert "kube32-sim: 1 of 3 pods go elsewhere than previewed" in err
+    assert "kube32-sim: 1 of 3 pods fare otherwise than previewed" in err
 
 
 def test_files_that_are_not_there(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

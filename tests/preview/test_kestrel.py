@@ -458,7 +458,7 @@ def test_nodes_that_are_not_ready_and_pods_that_wait_are_told_of():
     gone["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
     warnings = KestrelPlacer(ClusterState([gone], [bound_less("w", "1")]), []).warnings
     assert "node n1 is not Ready: Kestrel looks at taints only, and places pods there all the same" in warnings
-    assert "default/w: without a node, and left out; they may take a place first" in warnings
+    assert "default/w: without a node, and left out, but may take a place first" in warnings
     gone["spec"] = {"taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}]}
     assert KestrelPlacer(ClusterState([gone], []), []).warnings == ()
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -289,3 +290,13 @@ def test_an_object_used_twice_is_written_twice() -> None:
     verdicts = (feasible("n1", 88, 93, 84),)
     text = render([placed("a", "n1", verdicts=verdicts), placed("b", "n1", verdicts=verdicts)], "kube32", "yaml")
     assert "&" not in text
+
+
+def test_a_note_stands_in_the_row_in_the_block_and_in_the_object() -> None:
+    refused = replace(placed("a", "n1", verdicts=(feasible("n1", 50, 50, 50), feasible("n2", 40, 40, 40))), note="no!")
+    gone = replace(unplaced("b", "Preempted", (feasible("n1", 50, 50, 50),)), note="evicted from n1")
+    text = "\n".join(lines([refused, gone], "wide"))
+    assert text.count("no!") == 2
+    assert "default/b: no node (evicted from n1)" in text
+    found = json.loads(render([refused, gone], "kube32", "json"))["status"]["placements"]
+    assert [one["note"] for one in found] == ["no!", "evicted from n1"]

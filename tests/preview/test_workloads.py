@@ -244,7 +244,7 @@ def test_pods_of_the_same_object_count_as_replaced(kind, pods, others):
     assert [each.name for each in found] == ["web-0"]
     assert left.pods == others
     assert left.warnings[1:] == [
-        f"{previewed.title}: is in the cluster already, with 2 pods, which count as replaced",
+        f"{previewed.title}: is in the cluster already, with 2 pods, which count as replaced: all are placed anew",
     ]
 
 
@@ -252,7 +252,8 @@ def test_a_pod_that_is_there_counts_as_replaced():
     found, left = wanted(pod("a"), pods=[there("a"), there("b")])
     assert [each.name for each in found] == ["a"]
     assert left.pods == [there("b")]
-    assert left.warnings[1:] == [f"{pod('a').title}: is in the cluster already, with 1 pod, which counts as replaced"]
+    said = "is in the cluster already, with 1 pod, which counts as replaced: all are placed anew"
+    assert left.warnings[1:] == [f"{pod('a').title}: {said}"]
 
 
 def test_a_rollout_that_is_held_replaces_nothing():
@@ -380,3 +381,9 @@ async def test_the_controllers_make_the_same_pods(virtual_cluster):
     found, _ = wanted(*manifests, nodes=(await client.list(NODES)).items, classes=classes, ranges=ranges)
     assert sorted(as_scheduled(each.obj) for each in found) == sorted(map(as_scheduled, made))
     assert len(found) == 8
+
+
+def test_that_controllers_do_not_wait_for_each_other_is_told():
+    (said,) = warnings(workload("Job", "a"), workload("Deployment", "b"), pod("c"))
+    assert said == "which controller makes its pods first is not certain; here: Job, Deployment"
+    assert warnings(workload("Job", "a"), workload("Job", "b"), pod("c")) == []
