@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kube32_sim.kestrel.models import NODE, ZONE, Node, PodSpec, Term, fit
+from kube32_sim.kestrel.models import NODE, ZONE, Labels, Node, PodSpec, Term, fit
 
 _WORD = 2**64 - 1
 _SEED_FACTOR, _SEED_STEP = 2862933555777941757, 3037000493
@@ -101,9 +101,9 @@ class GroupTerms:
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self._made: dict[int, tuple[Any, tuple[Term, ...], tuple[Term, ...]]] = {}
+        self._made: dict[int, tuple[Labels, tuple[Term, ...], tuple[Term, ...]]] = {}
 
-    def of(self, group: int) -> tuple[Any, tuple[Term, ...], tuple[Term, ...]]:
+    def of(self, group: int) -> tuple[Labels, tuple[Term, ...], tuple[Term, ...]]:
         """(labels, affinity terms, anti-affinity terms)."""
         found = self._made.get(group)
         if found is None:

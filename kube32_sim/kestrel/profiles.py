@@ -53,5 +53,3 @@ KUBE32 = Profile(
     ("memory", "esp32.io/gpio"),
     defaults=MappingProxyType({"memory": 16 * 1024}),
 )
-
-PROFILES: Mapping[str, Profile] = MappingProxyType({profile.name: profile for profile in (KUBE32, KESTREL)})

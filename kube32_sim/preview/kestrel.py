@@ -83,7 +83,9 @@ class KestrelPlacer:
         pod = self._cluster.pods[key]
         now = pod.node.name if pod.node is not None else ""
         note = f"evicted from {placement.node} for {preemptor}" + ("" if now else ", and pending")
-        message = placement.message if now else f"Preempted by {preemptor} on node {placement.node}"
+        message = f"Preempted by {preemptor} on node {placement.node}"
+        if now:
+            message = f"Successfully assigned {name_of(placement.pod.obj)} to {now}"
         return replace(placement, node=now, score=None, message=message, tied=(), note=note)
 
     def _free_key(self, name: str) -> str:

@@ -203,12 +203,9 @@ def _wrong_metadata(metadata: Any) -> Iterator[str]:
 
 
 def _described(value: Any) -> str:
+    from kube32_sim.api.decode.diagnose import describe
+
     if value is None:
         return "null"
-    if isinstance(value, bool):
-        return "a bool"
-    if isinstance(value, int | float):
-        return "a number"
-    if isinstance(value, str):
-        return "a string"
-    return "an array" if isinstance(value, list) else "an object"
+    kind = describe(value)
+    return f"an {kind}" if kind[0] in "ao" else f"a {kind}"

@@ -15,6 +15,10 @@ def judge(case: golden.Case, run: golden.Run) -> None:
     assert json.dumps(case.operations) == before, "the operations were modified"
 
 
+def test_all_cases_are_there():
+    assert (len(golden.names("cases")), len(golden.names("bulk"))) == (60, 6)
+
+
 @pytest.mark.parametrize("name", golden.names("cases"))
 def test_case(name):
     judge(golden.load("cases", name), run)

@@ -439,6 +439,7 @@ def test_an_evicted_pod_that_finds_a_place_is_shown_there():
     placer = KestrelPlacer(ClusterState(nodes, []), wanted)
     first, _ = placer.in_the_end([placer.place(one, details=False) for one in wanted])
     assert (first.node, first.note) == ("n2", "evicted from n1 for default/high")
+    assert first.message == "Successfully assigned default/low to n2"
 
 
 def test_the_class_gives_the_priority_of_a_pod_in_a_file():
