@@ -16,7 +16,7 @@ from kube32_sim.kestrel.preemption import Preemption
 from kube32_sim.kestrel.profiles import KESTREL, Profile
 
 
-class Bound(NamedTuple):
+class Outcome(NamedTuple):
     """What became of a submit.  victims: in the order of their eviction; each has its new node, or none."""
 
     node: Node
@@ -62,14 +62,14 @@ class Cluster:
         pod = self.pods[name] = Pod(name, spec, self.affinity.relations(spec))
         self._bind(pod, node)
 
-    def submit(self, name: str, spec: PodSpec) -> Bound | None:
+    def submit(self, name: str, spec: PodSpec) -> Outcome | None:
         """Bind a new pod, evicting others where it has to and may; None, and no trace, where it fits nowhere."""
         pod = Pod(name, spec, self.affinity.relations(spec))
         node = self.find(pod)
         if node is not None:
             self.pods[name] = pod
             self._bind(pod, node)
-            return Bound(node)
+            return Outcome(node)
         if not (self.profile.preemption and spec.preempts):
             return None
         found = self._preemption.preempt_for(pod)
@@ -77,7 +77,7 @@ class Cluster:
             return None
         node, victims = found
         self.pods[name] = pod
-        return Bound(node, self._preempt(pod, node, victims))
+        return Outcome(node, self._preempt(pod, node, victims))
 
     def delete(self, pod: Pod) -> None:
         if pod.node is not None:

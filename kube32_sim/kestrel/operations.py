@@ -106,8 +106,8 @@ class Replay:
             raise Refused(INVALID_POD) from None
         if name in self._cluster.pods:
             raise Refused(POD_EXISTS)
-        bound = self._cluster.submit(name, parsed)
-        return bound.node.name if bound is not None else UNSCHEDULABLE
+        outcome = self._cluster.submit(name, parsed)
+        return outcome.node.name if outcome is not None else UNSCHEDULABLE
 
     def delete_pod(self, name: Any) -> bool:
         self._cluster.delete(self._pod(name))
@@ -175,8 +175,8 @@ class Replay:
     def _submit_all(self, params: generator.PodParams) -> list[tuple[str, str]]:
         results = []
         for done, (name, spec) in enumerate(generator.pods(params), 1):
-            bound = self._cluster.submit(name, spec)
-            results.append((name, bound.node.name if bound is not None else UNSCHEDULABLE))
+            outcome = self._cluster.submit(name, spec)
+            results.append((name, outcome.node.name if outcome is not None else UNSCHEDULABLE))
             if done % STEP == 0:
                 self._progress(STEP)
         self._progress(params.count % STEP if params.count else 1)

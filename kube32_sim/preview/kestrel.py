@@ -63,10 +63,10 @@ class KestrelPlacer:
         reasons = cluster.chooser.reasons(spec.request, rules) if best is None else {}
         key = self._free_key(name)
         self._keys.append(key)
-        bound = cluster.submit(key, spec)
-        if bound is None:
+        outcome = cluster.submit(key, spec)
+        if outcome is None:
             return Placement(pod, "", None, no_fit(reasons, len(cluster.table.nodes)), verdicts=verdicts)
-        node, evicted = bound
+        node, evicted = outcome
         victims = tuple(self._victim(one, name) for one in evicted)
         self._warn_of_full_nodes({node.name, *(victim.node for victim in victims if victim.node)})
         message = f"Successfully assigned {name} to {node.name}{_after(victims)}"
