@@ -33,6 +33,7 @@ from kube32_sim.preview.manifests import Manifest
 from kube32_sim.preview.objects import CRON_JOB, LIMIT_RANGE, NODE, POD, PRIORITY_CLASS, WORKLOADS, accepted, row_of
 from kube32_sim.preview.placements import ClusterState, JsonObject, PreviewError, WantedPod
 
+THERE = "is on a node already, and counts as replaced: it is placed anew"
 MOST_PODS = 50_000
 """Of one preview: `replicas: 2000000000` is to be an error and not an endless wait."""
 
@@ -187,10 +188,11 @@ def _without_own_pods(state: ClusterState, workloads: Iterable[_Workload]) -> tu
             continue
         own = by_key.get(workload.key, [])
         gone.update(map(id, own))
-        running = sum(not finished(pod) for pod in own)
-        if running:
-            pods = "1 pod, which counts as replaced" if running == 1 else f"{running} pods, which count as replaced"
-            told.append(f"{workload.manifest.title}: is in the cluster already, with {pods}: all are placed anew")
+        placed = sum(bool(pod["spec"].get("nodeName")) and not finished(pod) for pod in own)
+        if placed:
+            pods = "1 pod, which counts" if placed == 1 else f"{placed} pods, which count"
+            text = f"is in the cluster already, with {pods} as replaced; all its pods are placed anew"
+            told.append(f"{workload.manifest.title}: {text if workload.row is not POD else THERE}")
     left = [pod for pod in state.pods if id(pod) not in gone]
     return replace(state, pods=left, replaced=[pod for pod in state.pods if id(pod) in gone]), told
 

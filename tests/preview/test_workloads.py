@@ -243,17 +243,23 @@ def test_pods_of_the_same_object_count_as_replaced(kind, pods, others):
     found, left = wanted(previewed, pods=[*pods, *others])
     assert [each.name for each in found] == ["web-0"]
     assert left.pods == others
-    assert left.warnings[1:] == [
-        f"{previewed.title}: is in the cluster already, with 2 pods, which count as replaced: all are placed anew",
-    ]
+    said = "is in the cluster already, with 2 pods, which count as replaced; all its pods are placed anew"
+    assert left.warnings[1:] == [f"{previewed.title}: {said}"]
 
 
 def test_a_pod_that_is_there_counts_as_replaced():
     found, left = wanted(pod("a"), pods=[there("a"), there("b")])
     assert [each.name for each in found] == ["a"]
     assert left.pods == [there("b")]
-    said = "is in the cluster already, with 1 pod, which counts as replaced: all are placed anew"
+    said = "is on a node already, and counts as replaced: it is placed anew"
     assert left.warnings[1:] == [f"{pod('a').title}: {said}"]
+
+
+def test_a_pod_that_waits_is_asked_about_without_a_word():
+    waiting = there("a", phase="Pending")
+    del waiting["spec"]["nodeName"]
+    assert warnings(pod("a"), pods=[waiting]) == []
+    assert wanted(pod("a"), pods=[waiting])[1].pods == []
 
 
 def test_a_rollout_that_is_held_replaces_nothing():
