@@ -22,6 +22,12 @@ from typing import Any
 
 EPOCH = 1_767_225_600.0
 """Where a virtual clock starts: 2026-01-01T00:00:00Z."""
+END = 253_402_300_799.0
+"""The last moment that RFC 3339 can write: 9999-12-31T23:59:59Z."""
+STRIDE = 64
+"""Wake-ups on a virtual clock after which others get their turn though nothing is under way."""
+GLANCE = 0.02
+"""Seconds between two looks at a condition on a real clock."""
 
 
 def rfc3339(seconds: float) -> str:
@@ -42,6 +48,13 @@ def rfc3339_micro(seconds: float) -> str:
 def parse_time(text: str) -> float:
     """Seconds since 1970 of an RFC 3339 time; ValueError where it is none."""
     return datetime.fromisoformat(text).timestamp()
+
+
+class NotVirtual(Exception):
+    """Somebody wanted to move a clock that follows the machine's."""
+
+    def __init__(self) -> None:
+        super().__init__("the clock is real: time moves by itself; only a virtual clock can be advanced")
 
 
 async def turn() -> None:
@@ -66,6 +79,10 @@ class Gauge:
                 if not waiter.done():
                     waiter.set_result(None)
             self._waiters.clear()
+
+    @property
+    def busy(self) -> bool:
+        return self._busy > 0
 
     async def at_rest(self) -> None:
         while self._busy > 0:
@@ -125,6 +142,24 @@ class Clock(ABC):
     def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back at a time (at once in the next turn when past); answers how to cancel."""
 
+    @abstractmethod
+    async def settle(self) -> None:
+        """Run until nothing more is due now."""
+
+    @abstractmethod
+    async def advance(self, seconds: float) -> None:
+        """Move time on, waking everything due by then; answers when all of it has run.
+
+        Raises NotVirtual where time moves by itself, ValueError for what is no duration.
+        """
+
+    @abstractmethod
+    async def step(self, until: float) -> bool:
+        """Let the next thing happen that is due by `until` (seconds since 1970); False where nothing more is.
+
+        On a real clock: let some time pass.
+        """
+
     def signal(self) -> Signal:
         return Signal(self.gauge)
 
@@ -152,6 +187,18 @@ class RealClock(Clock):
     def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
         return asyncio.get_running_loop().call_later(max(0.0, when - time.time()), callback).cancel
 
+    async def settle(self) -> None:
+        await self.gauge.at_rest()
+
+    async def advance(self, seconds: float) -> None:
+        raise NotVirtual
+
+    async def step(self, until: float) -> bool:
+        if self.now() >= until:
+            return False
+        await asyncio.sleep(min(GLANCE, until - self.now()))
+        return True
+
 
 class VirtualClock(Clock):
     mode = "Virtual"
@@ -162,6 +209,7 @@ class VirtualClock(Clock):
         self._order = itertools.count()
         self._due: list[tuple[float, int, list[Callable[[], None]]]] = []
         self._turn = asyncio.Lock()
+        self._woken = 0
 
     def now(self) -> float:
         return self._now
@@ -180,21 +228,42 @@ class VirtualClock(Clock):
             cancel()
 
     async def settle(self) -> None:
-        """Run until nothing more is due now."""
         await self.advance(0.0)
 
     async def advance(self, seconds: float) -> None:
-        """Move time on, waking everything due by then; answers when all of it has run."""
         if not 0 <= seconds < math.inf:
             raise ValueError(f"a clock advances by 0 or more seconds, not by {seconds}")
         async with self._turn:
             until = self._now + seconds
+            if until > END:
+                raise ValueError(f"a clock goes no further than {rfc3339(END)}")
             await self.gauge.at_rest()
-            while self._due and self._due[0][0] <= until:
-                when, _, entry = heapq.heappop(self._due)
-                if not entry:
-                    continue
+            while self._wake_next(until):
+                await self._rest()
+            self._now = until
+
+    async def step(self, until: float) -> bool:
+        async with self._turn:
+            await self.gauge.at_rest()
+            if self._wake_next(until):
+                await self._rest()
+                return True
+            self._now = max(self._now, until)
+            return False
+
+    def _wake_next(self, until: float) -> bool:
+        while self._due and self._due[0][0] <= until:
+            when, _, entry = heapq.heappop(self._due)
+            if entry:
                 self._now = max(self._now, when)
                 entry.pop()()
-                await self.gauge.at_rest()
-            self._now = until
+                return True
+        return False
+
+    async def _rest(self) -> None:
+        """Until all that a wake-up brought about has run; now and then others get their turn where that is nothing."""
+        self._woken += 1
+        if self.gauge.busy:
+            await self.gauge.at_rest()
+        elif self._woken % STRIDE == 0:
+            await turn()

@@ -1,6 +1,7 @@
 """A whole simulated cluster: store, registry, loops, boards and server, put together from `ServeOptions`.
 
-    async with Cluster(ServeOptions(port=0, nodes=2)) as cluster:
+    async with Cluster(nodes=2, clock="virtual") as cluster:
+        await cluster.advance("330s")
         pods = await cluster.client.list(PODS, "default")
 
 `serve` is the same for the command line: it prints where to look and runs until it is cancelled.
@@ -12,9 +13,12 @@ import asyncio
 import gc
 import logging
 import secrets
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import timedelta
+from inspect import isawaitable
 from types import TracebackType
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.allocation import Allocators
@@ -22,6 +26,7 @@ from kube32_sim.api.builtin import builtin_table
 from kube32_sim.bootstrap import bootstrap
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.computed import ComputedEndpoints
+from kube32_sim.durations import format_duration, seconds_of
 from kube32_sim.hooks import WriteHooks
 from kube32_sim.ids import Ids
 from kube32_sim.kubeconfig import Access, write_kubeconfig
@@ -40,6 +45,8 @@ from kube32_sim.storage.watching import Hub
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 
 class Stoppable(Protocol):
     """Anything with an end."""
@@ -48,10 +55,13 @@ class Stoppable(Protocol):
 
 
 class Cluster:
-    """Not started until entered (or `start`).  clock, store, registry and client are there from then on."""
+    """Not started until entered (or `start`).  clock, store, registry and client are there from then on.
 
-    def __init__(self, options: ServeOptions | None = None) -> None:
-        self.options = options or ServeOptions(port=0)
+    Options are `ServeOptions`, or its fields by name: `Cluster(nodes=10, clock="virtual")`.
+    """
+
+    def __init__(self, options: ServeOptions | None = None, **fields: Any) -> None:
+        self.options = replace(options or ServeOptions(port=0), **fields)
         self.port = 0
         self._ready = False
         self._stack: list[Stoppable] = []
@@ -162,6 +172,37 @@ class Cluster:
         """Stop everything, the last started first."""
         while self._stack:
             await self._stack.pop().stop()
+
+    # time
+
+    async def settle(self) -> None:
+        """Run until nothing more is due now."""
+        await self.clock.settle()
+
+    async def advance(self, duration: str | float | timedelta) -> None:
+        """Move a virtual clock on; answers when everything due by then has run.
+
+        duration: Go's (`"330s"`), a number of seconds, or a timedelta.  Raises NotVirtual on a real clock, ValueError.
+        """
+        await self.clock.advance(seconds_of(duration))
+
+    async def run_until(
+        self, condition: Callable[[], T | Awaitable[T]], limit: str | float | timedelta, what: str = "the condition"
+    ) -> T:
+        """Let time pass until the condition's answer is true (any true value), and answer that.
+
+        On a virtual clock time stands at the moment when it became true.  Raises TimeoutError, which names `what`, when
+        it is not true by the limit.
+        """
+        until = self.clock.now() + seconds_of(limit)
+        await self.settle()
+        while True:
+            answer = condition()
+            found = await answer if isawaitable(answer) else answer
+            if found:
+                return found
+            if not await self.clock.step(until):
+                raise TimeoutError(f"{what} is not true within {format_duration(seconds_of(limit))}; it is {found!r}")
 
     async def __aenter__(self) -> Cluster:
         await self.start()

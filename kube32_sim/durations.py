@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import timedelta
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -60,3 +61,13 @@ def _decimal(value: int, digits: int) -> str:
     """value / 10**digits without trailing zeros."""
     whole, fraction = divmod(value, 10**digits)
     return f"{whole}.{fraction:0{digits}d}".rstrip("0").rstrip(".")
+
+
+def seconds_of(duration: str | float | timedelta) -> float:
+    """A duration as the library's callers may give it: Go's, a number of seconds, or a timedelta.
+
+    Raises ValueError.
+    """
+    if isinstance(duration, timedelta):
+        return duration.total_seconds()
+    return parse_duration(duration) if isinstance(duration, str) else float(duration)
