@@ -30,9 +30,15 @@ class Timings:
 
 
 class World(Protocol):
-    """nodes: names of its boards.  client: an administrator's."""
+    """nodes: names of its boards.  client: an administrator's.  namespace: for the objects of the test.
 
-    nodes: tuple[str, ...]
+    A test that runs everywhere shares its server with others: it keeps to these nodes and this namespace.
+    """
+
+    @property
+    def nodes(self) -> tuple[str, ...]: ...
+
+    namespace: str
     client: Client
     timings: Timings
 
@@ -52,6 +58,8 @@ class World(Protocol):
 
 
 class VirtualWorld:
+    namespace = "default"
+
     def __init__(self, cluster: Cluster, timings: Timings) -> None:
         self.cluster = cluster
         self.client = cluster.client
@@ -81,8 +89,8 @@ class VirtualWorld:
 # asking
 
 
-async def pods_of(world: World, namespace: str = "default") -> list[JsonObject]:
-    return (await world.client.list(PODS, namespace)).items
+async def pods_of(world: World, namespace: str = "") -> list[JsonObject]:
+    return (await world.client.list(PODS, namespace or world.namespace)).items
 
 
 async def events_of(world: World, name: str, reason: str = "") -> list[JsonObject]:
