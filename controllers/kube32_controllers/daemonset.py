@@ -73,7 +73,7 @@ def plan_daemonset(daemonset: JsonObject, pods: Iterable[JsonObject], nodes: Seq
     if "deletionTimestamp" in daemonset["metadata"]:
         return Plan()
     current = template_hash(daemonset["spec"]["template"])
-    mine = controlled(pods, daemonset["metadata"]["uid"])
+    mine = controlled(pods, "DaemonSet", daemonset["metadata"])
     wanted = wanted_nodes(daemonset, nodes)
     places, elsewhere = _by_node(mine, wanted, current)
     about = reference("apps/v1", "DaemonSet", daemonset)

@@ -45,7 +45,7 @@ def plan_job(job: JsonObject, pods: Iterable[JsonObject], now: float) -> Plan:
     """Everything to do for one Job.  pods: those that name it as their owner."""
     if job["spec"].get("managedBy", OURS) != OURS:
         return Plan()
-    mine = controlled(pods, job["metadata"]["uid"])
+    mine = controlled(pods, "Job", job["metadata"])
     if end_of(job) is not None:
         return _after_the_end(job, mine, now)
     seen = sort_out(job, mine)
