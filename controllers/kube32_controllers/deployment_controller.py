@@ -53,6 +53,8 @@ ROLLED_OUT = "sim.kube32.io/pod-template-hash"
 LONGEST_BACKOFF = 300.0
 KEPT_FAILED = 10
 """Finished pods that a Deployment keeps for people to look at."""
+_ACQUIRED = frozenset({"nodeName", "priority", "preemptionPolicy", "ephemeralContainers"})
+"""What a pod has got since it was made, and may not be made with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Pods:
     """The Deployment's pods, sorted out.
 
     fresh (of the current template) and stale are active: neither finished nor terminating.  ended and outdated are
-    finished ones, of the current template and of others.
+    finished ones, of the template that pods are made from (see `_goal`) and of others.
     """
 
     fresh: list[JsonObject] = field(default_factory=list)
@@ -78,16 +80,17 @@ def plan_deployment(deployment: JsonObject, pods: Iterable[JsonObject], now: flo
     """Everything to do for one Deployment.  pods: those that name it as their owner."""
     spec = deployment["spec"]
     current = template_hash(spec["template"])
-    seen = sort_out(controlled(pods, deployment["metadata"]["uid"]), current)
-    annotations = deployment["metadata"].get("annotations", {})
-    held = bool(spec.get("paused"))
-    started = current if not held and annotations.get(ROLLED_OUT) != current else ""
+    metadata = deployment["metadata"]
+    going = "deletionTimestamp" in metadata
+    goal = _goal(deployment, current)
+    seen = sort_out(controlled(pods, "Deployment", metadata), current, goal)
+    started = current if goal == current != _rolled_out(deployment) and not going else ""
     observed = Observed(deployment, seen.active, seen.fresh, len(seen.terminating), started)
     status = new_status(observed, now)
     actions: list[Action] = []
     later: float | None = None
-    if "deletionTimestamp" not in deployment["metadata"]:
-        actions, later = _pod_actions(deployment, seen, current, now)
+    if not going:
+        actions, later = _pod_actions(deployment, seen, current, goal, now)
     grows = any(isinstance(action, Create) for action in actions)
     actions += _report(deployment, status, started, replica_failure(observed, status, now) if grows else None)
     moments = [at for at in (later, _again_at(spec, status, seen, now)) if at is not None]
@@ -100,7 +103,7 @@ def _report(deployment: JsonObject, status: JsonObject, started: str, failing: J
     failing: the status to write instead where a pod is refused.
     """
     metadata = deployment["metadata"]
-    revision = _revision(metadata.get("annotations", {}), started) if started else {}
+    revision = _revision(deployment, started) if started else {}
     patch = _changes(deployment, status, revision)
     instead = None if failing is None else _changes(deployment, failing, revision)
     if not patch and not instead:
@@ -109,24 +112,41 @@ def _report(deployment: JsonObject, status: JsonObject, started: str, failing: J
 
 
 def _changes(deployment: JsonObject, status: JsonObject, annotations: dict[str, str]) -> JsonObject:
-    patch: JsonObject = {"metadata": {"annotations": annotations}} if annotations else {}
+    uid = deployment["metadata"]["uid"]  # what another one of this name is not to be told
+    patch: JsonObject = {"metadata": {"uid": uid, "annotations": annotations}} if annotations else {}
     changes = merge_patch(deployment.get("status", {}), status)
     return patch | {"status": changes} if changes else patch
 
 
-def _revision(annotations: dict[str, str], started: str) -> dict[str, str]:
-    before = annotations.get(REVISION, "")
+def _rolled_out(deployment: JsonObject) -> str:
+    """The hash of the template that was rolled out last.
+
+    A Deployment that has no status yet has rolled out nothing, whatever annotations it was copied with.
+    """
+    if not deployment.get("status", {}).get("observedGeneration"):
+        return ""
+    found: str = deployment["metadata"].get("annotations", {}).get(ROLLED_OUT, "")
+    return found
+
+
+def _goal(deployment: JsonObject, current: str) -> str:
+    """The hash of the template that pods are made from; while paused that of what was rolled out before."""
+    return _rolled_out(deployment) if deployment["spec"].get("paused") else current
+
+
+def _revision(deployment: JsonObject, started: str) -> dict[str, str]:
+    before = deployment["metadata"].get("annotations", {}).get(REVISION, "") if _rolled_out(deployment) else ""
     number = int(before) if before.isascii() and before.isdecimal() and len(before) < 10 else 0
     return {REVISION: str(number + 1), ROLLED_OUT: started}
 
 
-def sort_out(pods: Iterable[JsonObject], current: str) -> Pods:
+def sort_out(pods: Iterable[JsonObject], current: str, goal: str) -> Pods:
     seen = Pods()
     for pod in pods:
         if terminating(pod):
             seen.terminating.append(pod)
         elif finished(pod):
-            (seen.ended if _hash_of(pod) == current else seen.outdated).append(pod)
+            (seen.ended if _hash_of(pod) == goal else seen.outdated).append(pod)
         else:
             (seen.fresh if _hash_of(pod) == current else seen.stale).append(pod)
     return seen
@@ -140,14 +160,16 @@ def _hash_of(pod: JsonObject) -> str:
 # which pods come and go
 
 
-def _pod_actions(deployment: JsonObject, seen: Pods, current: str, now: float) -> tuple[list[Action], float | None]:
+def _pod_actions(
+    deployment: JsonObject, seen: Pods, current: str, goal: str, now: float
+) -> tuple[list[Action], float | None]:
     """As much as one plan may do; and when to go on, where pods still missing are to wait."""
     spec = deployment["spec"]
     doomed = _doomed(spec, seen, now)
     gone = {id(pod) for pod in doomed}
     stale = [pod for pod in seen.stale if id(pod) not in gone]
     fresh = [pod for pod in seen.fresh if id(pod) not in gone]
-    template = _template(deployment, seen, current)
+    template = deployment["spec"]["template"] if goal == current else _template_of(seen, goal)
     missing = 0 if template is None else _missing(spec, seen, len(stale) + len(fresh), current, now)
     most, later = room(seen.active, now) if missing else (0, None)
     births = min(missing, most)
@@ -161,7 +183,7 @@ def _pod_actions(deployment: JsonObject, seen: Pods, current: str, now: float) -
             coming = min(coming, births)
         events += _events(deployment, about, seen, len(stale), len(fresh) + coming)
     tell = not events and not _still_growing(deployment, seen, missing)
-    born = _made(template, deployment, current, births) if template is not None else ()
+    born = _made(template, deployment, goal, births) if template is not None else ()
     creates = [create_pod(pod, about, COMPONENT, tell=tell) for pod in born]
     deletes: list[Delete] = [delete_pod(pod) for pod in (doomed + _forgotten(seen))[:BURST]]
     return [*deletes, *creates, *events], later
@@ -209,9 +231,8 @@ def _missing(spec: JsonObject, seen: Pods, staying: int, current: str, now: floa
     return 0 if _old_ones_remain(spec, seen, current) else max(0, missing)
 
 
-def _made(template: JsonObject, deployment: JsonObject, current: str, number: int) -> list[JsonObject]:
+def _made(template: JsonObject, deployment: JsonObject, mark: str, number: int) -> list[JsonObject]:
     about = reference("apps/v1", "Deployment", deployment)
-    mark = template["metadata"]["labels"].get(HASH_LABEL, current)
     prefix = f"{deployment['metadata']['name']}-{mark}-"
     return [pod_from_template(template, about, prefix, {HASH_LABEL: mark}) for _ in range(number)]
 
@@ -223,18 +244,14 @@ def _old_ones_remain(spec: JsonObject, seen: Pods, current: str) -> bool:
     return bool(seen.stale) or any(_hash_of(pod) != current for pod in seen.terminating)
 
 
-def _template(deployment: JsonObject, seen: Pods, current: str) -> JsonObject | None:
-    """What new pods are made from; while paused what was rolled out before, as a pod of it shows (None: nothing is)."""
-    spec = deployment["spec"]
-    rolled_out = deployment["metadata"].get("annotations", {}).get(ROLLED_OUT)
-    if not spec.get("paused") or rolled_out == current:
-        template: JsonObject = spec["template"]
-        return template
-    pod = next((pod for pod in (*seen.stale, *seen.terminating) if _hash_of(pod) == rolled_out), None)
+def _template_of(seen: Pods, goal: str) -> JsonObject | None:
+    """A template that is no longer in the Deployment, as one of its pods shows it; None where there is no such pod."""
+    known = (*seen.stale, *seen.ended, *seen.terminating)
+    pod = next((pod for pod in known if _hash_of(pod) == goal), None)
     if pod is None:
         return None
     metadata = {key: pod["metadata"][key] for key in ("labels", "annotations") if key in pod["metadata"]}
-    return {"metadata": metadata, "spec": {key: value for key, value in pod["spec"].items() if key != "nodeName"}}
+    return {"metadata": metadata, "spec": {key: value for key, value in pod["spec"].items() if key not in _ACQUIRED}}
 
 
 # pods that fail at once, such as those a board refuses to run
@@ -313,7 +330,7 @@ class DeploymentController:
     def plan(self, key: str, view: View, now: float) -> Plan:
         namespace, name, *gone = key.split("/")
         if gone:
-            return plan_leftover(view, gone[0])
+            return plan_leftover(view, "Deployment", key)
         deployment = view.get(DEPLOYMENTS, namespace, name)
         if deployment is None or terminating_namespace(view, namespace):
             return Plan()

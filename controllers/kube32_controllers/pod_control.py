@@ -5,7 +5,7 @@ Pure functions over plain pod objects.  Deployment, DaemonSet and Job build on t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -72,9 +72,17 @@ def controlling(pod: JsonObject) -> JsonObject | None:
     return next((owner for owner in owners if owner.get("controller")), owners[0] if owners else None)
 
 
-def controlled(pods: Iterable[JsonObject], uid: str) -> list[JsonObject]:
-    """Those of the pods that belong to the owner with this uid: it is their controller, or they have no other."""
-    return [pod for pod in pods if (owner := controlling(pod)) is not None and owner.get("uid") == uid]
+def controlled(pods: Iterable[JsonObject], kind: str, owner: JsonObject) -> list[JsonObject]:
+    """Those of the pods that belong to the owner with this metadata: it is their controller, or they have no other."""
+    return [pod for pod in pods if _belongs(pod, kind, owner["namespace"], owner["name"], owner["uid"])]
+
+
+def _belongs(pod: JsonObject, kind: str, namespace: str, name: str, uid: str) -> bool:
+    """Anybody may write a uid into a reference: it means the owner only where all the rest does, too."""
+    owner = controlling(pod)
+    if owner is None or owner["uid"] != uid or pod["metadata"]["namespace"] != namespace:
+        return False
+    return bool(owner["kind"] == kind and owner["name"] == name)
 
 
 def owner_key(obj: JsonObject, resource: Resource, group: str, kind: str, view: View) -> str | None:
@@ -116,9 +124,15 @@ def delete_pod(pod: JsonObject) -> Delete:
     return Delete(PODS, metadata["namespace"], metadata["name"], metadata["uid"])
 
 
-def plan_leftover(view: View, uid: str) -> Plan:
-    """The owner with this uid is gone: its pods go."""
-    left = (pod for pod in controlled(view.owned(PODS, uid), uid) if not terminating(pod))
+def left_over(view: View, kind: str, key: str) -> Iterator[JsonObject]:
+    """Pods whose owner is gone.  key: as `owner_key` makes it for them."""
+    namespace, name, uid = key.split("/")
+    return (pod for pod in view.owned(PODS, uid) if _belongs(pod, kind, namespace, name, uid))
+
+
+def plan_leftover(view: View, kind: str, key: str) -> Plan:
+    """The owner is gone: its pods go."""
+    left = (pod for pod in left_over(view, kind, key) if not terminating(pod))
     return Plan(tuple(delete_pod(pod) for pod in islice(left, BURST)))
 
 

@@ -12,8 +12,8 @@ from kube32_controllers.daemonset import plan_daemonset
 from kube32_controllers.job import plan_job
 from kube32_controllers.job_pods import leftover_actions, release, tracked
 from kube32_controllers.pod_control import (
-    controlled,
     controlling,
+    left_over,
     own_key,
     owner_key,
     plan_leftover,
@@ -64,7 +64,7 @@ class DaemonSetController:
     def plan(self, key: str, view: View, now: float) -> Plan:
         namespace, name, *gone = key.split("/")
         if gone:
-            return plan_leftover(view, gone[0])
+            return plan_leftover(view, "DaemonSet", key)
         daemonset = view.get(DAEMONSETS, namespace, name)
         if daemonset is None or terminating_namespace(view, namespace):
             return Plan()
@@ -95,7 +95,7 @@ class JobController:
         if not name:
             return self._plan_stray(view.get(PODS, namespace, rest[0]))
         if rest:
-            return Plan(tuple(leftover_actions(controlled(view.owned(PODS, rest[0]), rest[0]))))
+            return Plan(tuple(leftover_actions(left_over(view, "Job", key))))
         job = view.get(JOBS, namespace, name)
         if job is None:
             return Plan()

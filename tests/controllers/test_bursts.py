@@ -67,7 +67,7 @@ def test_scaling_down_deletes_one_burst_and_tells_the_whole():
 def test_the_pods_an_owner_left_go_in_bursts():
     deployment = make_deployment()
     view = FakeView({PODS: pods_of(deployment, 2 * BURST)})
-    assert len(plan_leftover(view, "uid-web").actions) == BURST
+    assert len(plan_leftover(view, "Deployment", "default/web/uid-web").actions) == BURST
 
 
 def test_while_very_many_pods_wait_for_a_node_more_come_slowly():

@@ -1,10 +1,11 @@
-"""Which pods a Deployment creates and deletes: the seed's "Deployment controller" and what the contract adds to it."""
+"""Which pods a Deployment creates and deletes: kube32's rules, and what follows from them."""
 
 import re
 
 import pytest
 from kube32_controllers.deployment_controller import DeploymentController, plan_deployment
 from kube32_controllers.pod_control import template_hash
+from kube32_controllers.workload_controller import DaemonSetController, JobController
 from workload_objects import NOW, FakeView, deployment_pod, make_deployment, make_pod, settle, template
 
 from kube32_sim.client import DEPLOYMENTS, NAMESPACES, PODS
@@ -225,6 +226,24 @@ def test_paused_holds_the_rollout_but_not_the_scaling():
     assert len(deleted(plan_deployment(deployment, pods, NOW))) == 1
 
 
+def test_while_paused_pods_that_fail_at_once_are_replaced_ever_more_slowly_too():
+    deployment = make_deployment(1, image="app:2", paused=True)
+    settle(deployment)
+    failed = [deployment_pod(deployment, phase="Failed", age=0), deployment_pod(deployment, phase="Failed", age=60)]
+    plan = plan_deployment(deployment, failed, NOW)
+    assert (deleted(plan), of(plan, Create), plan.again_at) == ([], [], NOW + 60)
+    (create,) = of(plan_deployment(deployment, failed, NOW + 60), Create)
+    assert create.obj["metadata"]["labels"] == failed[0]["metadata"]["labels"]
+
+
+def test_while_paused_a_successor_has_nothing_that_only_a_pod_acquires():
+    deployment = make_deployment(2, image="app:2", paused=True)
+    settle(deployment)
+    acquired = {"nodeName": "n", "priority": 7, "preemptionPolicy": "Never", "ephemeralContainers": [{"name": "d"}]}
+    (create,) = of(plan_deployment(deployment, [deployment_pod(deployment, **acquired)], NOW), Create)
+    assert create.obj["spec"] == {"containers": [{"name": "app", "image": "app:1"}]}
+
+
 def test_a_deployment_created_paused_has_no_pods():
     assert of(plan_deployment(make_deployment(3, paused=True), [], NOW), Create) == []
 
@@ -234,11 +253,29 @@ def test_revision_counts_templates_not_scalings():
     (first,) = of(plan_deployment(deployment, [], NOW), Patch)
     assert first.patch["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "1"
     deployment["metadata"]["annotations"] = first.patch["metadata"]["annotations"]
+    deployment["status"] = first.patch["status"]
     deployment["spec"]["replicas"] = 5
     assert not [patch for patch in of(plan_deployment(deployment, [], NOW), Patch) if "metadata" in patch.patch]
     deployment["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
     (second,) = of(plan_deployment(deployment, [], NOW), Patch)
     assert second.patch["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "2"
+
+
+def test_annotations_that_a_new_deployment_was_copied_with_are_no_rollout():
+    deployment = make_deployment(1, settled=True)
+    deployment["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "7"
+    deployment["status"] = {}
+    (patch,) = of(plan_deployment(deployment, [], NOW), Patch)
+    assert patch.patch["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "1"
+    assert patch.patch["metadata"]["uid"] == "uid-web", "for another of that name it is refused"
+
+
+@pytest.mark.parametrize("revision", ["", "x", "²", "-1", "12345678901"])
+def test_a_revision_that_is_no_number_counts_as_none(revision):
+    deployment = make_deployment(1, image="app:2", settled=True)
+    deployment["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = revision
+    (patch,) = of(plan_deployment(deployment, [], NOW), Patch)
+    assert patch.patch["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "1"
 
 
 def test_pods_that_fail_at_once_are_replaced_ever_more_slowly():
@@ -269,10 +306,10 @@ def test_finished_pods_of_older_templates_and_beyond_ten_are_cleared_away():
 
 
 def test_a_deployment_that_is_being_deleted_only_reports():
-    deployment = make_deployment(3, settled=True)
+    deployment = make_deployment(3, image="app:2", settled=True)
     deployment["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    plan = plan_deployment(deployment, [], NOW)
-    assert [type(action) for action in plan.actions] == [Patch]
+    (patch,) = plan_deployment(deployment, [], NOW).actions
+    assert list(patch.patch) == ["status"], "no new revision either"
 
 
 # the loop around it
@@ -297,6 +334,30 @@ def test_pods_of_an_earlier_deployment_of_the_same_name_go():
     loop = DeploymentController()
     assert list(loop.keys(PODS, pod, view)) == ["default/web/uid-web"]
     assert list(loop.keys(DEPLOYMENTS, later, view)) == ["default/web"]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"name": "wbe"}, {"kind": "DaemonSet"}, {"uid": "another"}], ids=["name", "kind", "uid"]
+)
+def test_a_reference_that_is_wrong_in_part_costs_nobody_else_a_pod(wrong):
+    deployment = make_deployment(1, settled=True)
+    mine, stray = deployment_pod(deployment, ready=True), deployment_pod(deployment, ready=True)
+    stray["metadata"]["ownerReferences"][0].update(wrong)
+    view = FakeView({DEPLOYMENTS: [deployment], PODS: [mine, stray]})
+    assert deleted(DeploymentController().plan("default/web", view, NOW)) == []
+    for loop in (DeploymentController(), DaemonSetController(), JobController()):
+        for key in loop.keys(PODS, stray, view):
+            assert deleted(loop.plan(key, view, NOW)) == [stray["metadata"]["name"]]
+
+
+def test_a_pod_of_another_namespace_is_not_the_deployments():
+    deployment = make_deployment(1, settled=True)
+    mine, stray = deployment_pod(deployment, ready=True), deployment_pod(deployment, ready=True)
+    stray["metadata"]["namespace"] = "other"
+    view = FakeView({DEPLOYMENTS: [deployment], PODS: [mine, stray]})
+    assert deleted(DeploymentController().plan("default/web", view, NOW)) == []
+    (key,) = DeploymentController().keys(PODS, stray, view)
+    assert deleted(DeploymentController().plan(key, view, NOW)) == [stray["metadata"]["name"]]
 
 
 def test_a_pod_leads_to_its_deployment_and_others_to_nothing():
