@@ -12,7 +12,8 @@ import asyncio
 from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
-from kube32_sim.api.endpoints import Entry, endpoints_of, entries_of, has_endpoints, slices_of
+from kube32_sim.api.endpoint_slices import SERVICE_LABEL, slices_of
+from kube32_sim.api.endpoints import Entry, endpoints_of, entries_of, has_endpoints
 from kube32_sim.api.selectors import label_set
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
@@ -23,7 +24,6 @@ from kube32_sim.storage.watching import Hub
 SERVICES, PODS = ("", "services"), ("", "pods")
 ENDPOINTS, SLICES = ("", "endpoints"), ("discovery.k8s.io", "endpointslices")
 COMPUTED = (ENDPOINTS, SLICES)
-SERVICE_LABEL = "kubernetes.io/service-name"
 
 Place = tuple[str, str, str]
 """(namespace, label, value): where Services that select this label are found."""
@@ -86,6 +86,8 @@ class ComputedEndpoints:
         self._selecting: dict[str, Selecting] = {}
         self._places: dict[Place, dict[str, Selecting]] = {}
         self._slices: dict[str, set[str]] = {}
+        self._made_for: dict[str, str] = {}
+        """uids of the Services that the stored Endpoints are of."""
         for stored in store.list(SLICES):
             self._slices.setdefault(f"{stored.namespace}/{stored.labels.get(SERVICE_LABEL, '')}", set()).add(stored.key)
         self._dirty: dict[Storage, dict[str, None]] = {storage: dict.fromkeys(self._slices) for storage in COMPUTED}
@@ -158,15 +160,22 @@ class ComputedEndpoints:
     def _refresh_endpoints(self, key: str) -> None:
         selecting = self._selecting.get(key)
         if selecting is None:
+            self._made_for.pop(key, None)
             self._drop(ENDPOINTS, key)
-        else:
-            self._put(selecting, ENDPOINTS, key, endpoints_of(selecting.service, self._entries(selecting)))
+            return
+        uid = selecting.service["metadata"]["uid"]
+        if self._made_for.get(key, uid) != uid:  # another Service of that name, whose Endpoints are others too
+            self._drop(ENDPOINTS, key)
+        self._made_for[key] = uid
+        self._put(selecting, ENDPOINTS, key, endpoints_of(selecting.service, self._entries(selecting)))
 
     def _refresh_slices(self, key: str) -> None:
         selecting = self._selecting.get(key)
-        made = slices_of(selecting.service, self._entries(selecting)) if selecting is not None else []
+        there = sorted(self._slices.pop(key, ()))
+        before = [stored.object() for one in there if (stored := self._store.get(SLICES, one)) is not None]
+        made = slices_of(selecting.service, self._entries(selecting), before) if selecting is not None else []
         wanted = {f"{obj['metadata']['namespace']}/{obj['metadata']['name']}": obj for obj in made}
-        for stale in sorted(self._slices.pop(key, set()) - set(wanted)):
+        for stale in (one for one in there if one not in wanted):
             self._drop(SLICES, stale)
         if selecting is not None and wanted:
             self._slices[key] = set(wanted)

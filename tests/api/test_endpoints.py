@@ -1,10 +1,12 @@
-"""Endpoints and EndpointSlices of a Service (seed and contract: "Endpoints and EndpointSlices")."""
+"""Endpoints and EndpointSlices of a Service by kube32's rules."""
 
+import random
 import re
 
 import pytest
 
-from kube32_sim.api.endpoints import compute_endpoints, compute_slices
+from kube32_sim.api.endpoint_slices import compute_slices
+from kube32_sim.api.endpoints import compute_endpoints
 
 
 def make_service(**spec):
@@ -81,10 +83,12 @@ def test_every_other_non_terminating_pod_with_an_address_is_not_ready(pod, kind)
     assert flags == ([{"ready": ready, "serving": ready, "terminating": False}] if kind else [])
 
 
-def test_published_not_ready_addresses_are_addresses():
-    service = make_service(publishNotReadyAddresses=True)
-    (subset,) = compute_endpoints(service, [make_pod("p1", ready=False, phase="Pending")])["subsets"]
-    assert ips(subset["addresses"]) == ["10.244.0.1"]
+def test_what_is_not_ready_is_not_published_as_if_it_were():
+    service, pods = make_service(publishNotReadyAddresses=True), [make_pod("p1", ready=False)]
+    (subset,) = compute_endpoints(service, pods)["subsets"]
+    assert (ips(subset["notReadyAddresses"]), "addresses" in subset) == (["10.244.0.1"], False)
+    (only,) = compute_slices(service, pods)
+    assert only["endpoints"][0]["conditions"] == {"ready": False, "serving": False, "terminating": False}
 
 
 def test_named_ports_resolve_on_each_pod_and_different_numbers_are_told_apart():
@@ -114,6 +118,29 @@ def test_numbers_and_missing_target_ports_need_no_container_port():
         {"name": "a", "port": 80, "protocol": "TCP"},
         {"name": "b", "port": 8081, "protocol": "UDP", "appProtocol": "x"},
     ]
+
+
+def test_a_port_name_is_looked_up_in_all_containers_with_its_protocol_and_the_first_counts():
+    dns = [{"name": "dns", "containerPort": 53, "protocol": "UDP"}, {"name": "dns", "containerPort": 5353}]
+    containers = [
+        {"name": "a", "ports": dns},
+        {"name": "b", "ports": [{"name": "dns", "containerPort": 9953}, {"name": "late", "containerPort": 7000}]},
+    ]
+    sidecar = {"name": "s", "restartPolicy": "Always", "ports": [{"name": "proxy", "containerPort": 15001}]}
+    once = {"name": "o", "ports": [{"name": "setup", "containerPort": 1}]}
+    pod = make_pod("p1", containers=containers, initContainers=[once, sidecar])
+    targets = (("dns", "TCP"), ("dns", "UDP"), ("late", "TCP"), ("proxy", "TCP"), ("setup", "TCP"))
+    ports = [
+        {"name": f"{target}-{protocol.lower()}", "port": 80, "targetPort": target, "protocol": protocol}
+        for target, protocol in targets
+    ]
+    (subset,) = compute_endpoints(make_service(ports=ports), [pod])["subsets"]
+    assert {port["name"]: port["port"] for port in subset["ports"]} == {
+        "dns-tcp": 5353,
+        "dns-udp": 53,
+        "late-tcp": 7000,
+        "proxy-tcp": 15001,
+    }
 
 
 def test_a_pod_without_one_of_the_named_ports_serves_the_others():
@@ -177,29 +204,94 @@ def test_addresses_are_in_numerical_order_whatever_the_order_of_the_pods():
         assert ips(subset["addresses"]) == ["10.244.0.9", "10.244.0.10", "10.244.0.100"]
 
 
-def by_name(slices):
-    return {one["metadata"]["name"]: one for one in slices}
+# who is in which slice
+
+
+def layout(slices):
+    """Pods by slice."""
+    return {one["metadata"]["name"]: [e["targetRef"]["name"] for e in one["endpoints"]] for one in slices}
+
+
+def many(first, last):
+    return [make_pod(f"pod-{number}") for number in range(first, last)]
 
 
 def test_slices_hold_at_most_a_hundred_and_together_everything():
-    pods = [make_pod(f"pod-{number}") for number in range(1000)]
+    pods = many(0, 1000)
     slices = compute_slices(make_service(), pods)
-    assert max(len(one["endpoints"]) for one in slices) <= 100
-    named = sorted(endpoint["targetRef"]["name"] for one in slices for endpoint in one["endpoints"])
+    assert [len(held) for held in layout(slices).values()] == [100] * 10
+    named = sorted(name for held in layout(slices).values() for name in held)
     assert named == sorted(pod["metadata"]["name"] for pod in pods)
-    assert len(by_name(slices)) == len(slices)
     assert slices == compute_slices(make_service(), pods[::-1])
 
 
-def test_a_pod_that_comes_or_goes_changes_only_its_own_slice():
-    pods = [make_pod(f"pod-{number}") for number in range(1000)]
-    before = by_name(compute_slices(make_service(), pods))
-    after = by_name(compute_slices(make_service(), pods[:500] + pods[501:]))
-    assert set(before) == set(after)
-    assert sum(before[name] != after[name] for name in before) == 1
+def test_a_pod_stays_in_its_slice_whoever_comes_and_goes():
+    rng = random.Random(7)
+    service, pods = make_service(), many(0, 1000)
+    slices = compute_slices(service, pods)
+    for step in range(30):
+        pods = [pod for pod in pods if rng.random() < 0.9] + many(1000 * (step + 1), 1000 * (step + 1) + 90)
+        before = {pod: name for name, held in layout(slices).items() for pod in held}
+        slices = compute_slices(service, pods, slices)
+        after = {pod: name for name, held in layout(slices).items() for pod in held}
+        assert sorted(after) == sorted(pod["metadata"]["name"] for pod in pods)
+        assert all(after[pod] == name for pod, name in before.items() if pod in after)
+        assert all(0 < len(held) <= 100 for held in layout(slices).values())
 
 
-def test_exactly_a_hundred_share_one_slice():
-    pods = [make_pod(f"pod-{number}") for number in range(100)]
-    assert len(compute_slices(make_service(), pods)) == 1
-    assert len(compute_slices(make_service(), [*pods, make_pod("pod-100")])) > 1
+def test_one_more_than_a_hundred_opens_a_slice_and_touches_no_other():
+    full = compute_slices(make_service(), many(0, 100))
+    more = compute_slices(make_service(), many(0, 101), full)
+    assert more[0] == full[0]
+    assert [len(held) for held in layout(more).values()] == [100, 1]
+    assert compute_slices(make_service(), many(0, 100), more) == full
+
+
+def test_who_comes_fills_the_fullest_slice_that_has_room():
+    slices = compute_slices(make_service(), many(0, 250))
+    first, second, third = layout(slices)
+    left = [*many(5, 100), *many(110, 250)]
+    slices = compute_slices(make_service(), [*left, *many(300, 306)], compute_slices(make_service(), left, slices))
+    held = layout(slices)
+    assert [len(held[name]) for name in (first, second, third)] == [100, 91, 50]
+    assert "pod-305" in held[second]
+
+
+def test_the_slice_without_pods_is_the_one_in_which_they_come():
+    service = make_service(ports=[{"name": "http", "port": 80, "targetPort": "web"}])
+    empty = compute_slices(service, [])
+    pods = [make_pod("p1", ports=[{"name": "web", "containerPort": 8080}])]
+    filled = compute_slices(service, pods, empty)
+    assert list(layout(filled)) == list(layout(empty))
+    assert layout(compute_slices(service, [], filled)) == layout(empty)
+
+
+def test_a_slice_whose_pods_all_get_other_ports_goes_on_with_those():
+    before = compute_slices(make_service(), many(0, 150))
+    after = compute_slices(make_service(ports=[{"port": 80, "targetPort": 9090}]), many(0, 150), before)
+    assert layout(after) == layout(before)
+    assert [one["ports"][0]["port"] for one in after] == [9090, 9090]
+
+
+def test_pods_with_another_number_leave_the_slice_of_the_others_alone():
+    service = make_service(ports=[{"name": "http", "port": 80, "targetPort": "web"}])
+
+    def pods(first, last, number):
+        ports = [{"name": "web", "containerPort": number}]
+        return [make_pod(f"pod-{one}", ports=ports) for one in range(first, last)]
+
+    old = compute_slices(service, pods(0, 10, 8080))
+    (name,) = layout(old)
+    both = compute_slices(service, pods(0, 4, 8080) + pods(20, 26, 80), old)
+    assert layout(both)[name] == ["pod-0", "pod-1", "pod-2", "pod-3"]
+    assert [one["ports"][0]["port"] for one in both] == [80, 8080]
+    new = compute_slices(service, pods(20, 30, 80), both)
+    assert set(layout(new)) == set(layout(both)) - {name}
+
+
+def test_slices_of_another_service_of_that_name_are_not_gone_on_with():
+    before = compute_slices(make_service(), many(0, 5))
+    service = make_service()
+    service["metadata"]["uid"] = "another"
+    after = compute_slices(service, many(0, 5), before)
+    assert set(layout(after)).isdisjoint(layout(before))
