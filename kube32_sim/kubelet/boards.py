@@ -1,5 +1,7 @@
 """Board profiles: the figures of `boards.toml` as values, and the resources they come to on a Node.
 
+A `Profile` has what a pod can use of a board.  The data file has what a chip has, and says what becomes of the rest.
+
 Amounts are whole units of a resource; memory and PSRAM are counted in bytes here and always a multiple of 1 KiB.
 """
 
@@ -22,7 +24,10 @@ MAX_PODS = 110
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One kind of board.  heap, system, psram and flash are bytes; counts as `COUNTED` names them, without prefix."""
+    """One kind of board.  heap, system, psram and flash are bytes; counts as `COUNTED` names them, without prefix.
+
+    pins: which a pod may claim.  rmt: channels in all, where each may send or receive; no more can be given away.
+    """
 
     name: str
     chip: str
@@ -37,6 +42,7 @@ class Profile:
     i2c: int
     uart: int
     adc: int
+    rmt: int
     rmt_tx: int
     rmt_rx: int
     hardware: tuple[str, ...]
@@ -68,10 +74,11 @@ class Profile:
 def profiles() -> dict[str, Profile]:
     """All profiles by name."""
     text = files(__package__).joinpath("boards.toml").read_text(encoding="utf-8")
-    return {name: _profile(name, row) for name, row in tomllib.loads(text).items()}
+    return {name: _profile(name, row) for name, row in tomllib.loads(text).items() if name != "capabilities"}
 
 
 def _profile(name: str, row: dict[str, Any]) -> Profile:
+    led_out = frozenset(row["chip-pins"]) - set(row["memory-pins"]) - set(row["absent-pins"])
     return Profile(
         name=name,
         chip=row["chip"],
@@ -82,10 +89,11 @@ def _profile(name: str, row: dict[str, Any]) -> Profile:
         system=row["system"] * KIB,
         psram=row["psram"] * KIB,
         flash=row["flash"] * KIB,
-        pins=frozenset(row["pins"]),
+        pins=led_out - set(row["console"]),
         i2c=row["i2c"],
         uart=row["uart"],
-        adc=row["adc"],
+        adc=len(led_out & set(row["adc-pins"])),
+        rmt=row["rmt"],
         rmt_tx=row["rmt-tx"],
         rmt_rx=row["rmt-rx"],
         hardware=tuple(row["hardware"]),

@@ -6,7 +6,8 @@ Everything here is arithmetic on pod objects and a profile.  The scheduler looks
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,11 @@ from kube32_sim.kubelet.boards import COUNTED, HARDWARE, KIB, PSRAM, Profile
 
 JsonObject = dict[str, Any]
 
+Unit = tuple[str, int]
+
+GPIO = "esp32.io/gpio"
+RMT = ("esp32.io/rmt-tx", "esp32.io/rmt-rx")
+IN_KIB = ("memory", PSRAM)
 ALIASES = {"esp.io/psram": PSRAM}
 IGNORED = ("cpu", "ephemeral-storage", "pods")
 """Never a reason to refuse a pod: a board has no more to say about them than the scheduler."""
@@ -43,19 +49,24 @@ def _container_requests(container: JsonObject) -> Amounts:
 
 
 def _amount(name: str, text: Any) -> int:
-    """Whole units, memory in whole KiB; what cannot be read counts 0."""
+    """Whole units, of memory whole KiB; what cannot be read counts 0."""
     try:
         value = quantity.value(str(text))
     except quantity.QuantityError:
         return 0
-    return -(-value // KIB) * KIB if name == "memory" else value
+    return -(-value // KIB) * KIB if name in IN_KIB else value
 
 
-def named_unit(resource: str) -> tuple[str, str] | None:
-    """The counted resource that a named one is a unit of, and which: `esp32.io/gpio-5` is ("esp32.io/gpio", "5")."""
+def named_unit(resource: str) -> Unit | None:
+    """The counted resource that a named one is a unit of, and its number: `esp32.io/gpio-5` is ("esp32.io/gpio", 5).
+
+    A bus may have a word before its number (`esp32.io/i2c-bus-0` is `esp32.io/i2c-0`).  -1: a unit that there is not.
+    """
     for counted in COUNTED:
         if resource.startswith(f"{counted}-"):
-            return counted, resource[len(counted) + 1 :]
+            words = "" if counted == GPIO else "(?:[a-z]+-)?"
+            number = re.fullmatch(rf"{words}(0|[1-9][0-9]{{0,3}})", resource[len(counted) + 1 :])
+            return counted, int(number[1]) if number else -1
     return None
 
 
@@ -81,12 +92,12 @@ def _counts(wanted: Amounts) -> Amounts:
             continue
         if unit is None:
             counts[name] = counts.get(name, 0) + amount
-        elif unit[0] == "esp32.io/gpio":
+        elif unit[0] == GPIO:
             pins += 1
         else:
             counts[unit[0]] = counts.get(unit[0], 0) + 1
     if pins:
-        counts["esp32.io/gpio"] = max(counts.get("esp32.io/gpio", 0), pins)
+        counts[GPIO] = max(counts.get(GPIO, 0), pins)
     return counts
 
 
@@ -97,39 +108,52 @@ def free(profile: Profile, requests: Iterable[Amounts]) -> Amounts:
     for name in rest:
         if name not in IGNORED and name in used:
             rest[name] = max(0, rest[name] - used[name])
-    return rest
+    channels = max(0, profile.rmt - sum(used.get(name, 0) for name in RMT))
+    return rest | {name: min(rest[name], channels) for name in RMT}
 
 
 def admit(pod: JsonObject, profile: Profile, running: Iterable[Amounts]) -> Rejection | None:
     """Whether the board takes a pod on beside those that run on it; None is yes.
 
-    Checked in order of the resources' names: capabilities the board lacks, named units that it does not have or that
-    another pod holds, and counts and memory that are used up.
+    First, in order of the resources' names, capabilities the board lacks and named units that it does not have or that
+    another pod holds; then counts and memory that are used up.
     """
-    wanted = pod_requests(pod)
-    others = list(running)
+    wanted, others = pod_requests(pod), list(running)
     for name in sorted(wanted):
-        if wanted[name] <= 0 or name in IGNORED:
-            continue
-        if name.startswith(HARDWARE):
-            refused = _shortage(name, wanted[name], 0, profile.capacity().get(name, 0))
-        elif (unit := named_unit(name)) is not None:
-            has = int(_has_unit(profile, *unit))
-            refused = _shortage(name, wanted[name], sum(1 for other in others if other.get(name, 0) > 0), has)
-        else:
-            refused = None
-        if refused is not None:
-            return refused
-    return _counts_fit(_counts(wanted), profile.allocatable(), usage(others))
+        if wanted[name] > 0:
+            if name.startswith(HARDWARE):
+                refused = _shortage(name, wanted[name], 0, profile.capacity().get(name, 0))
+            elif (unit := named_unit(name)) is not None:
+                refused = _unit_shortage(name, unit, wanted, profile, others)
+            else:
+                refused = None
+            if refused is not None:
+                return refused
+    return _counts_fit(_counts(wanted), profile, usage(others))
 
 
-def _counts_fit(wanted: Amounts, allocatable: Mapping[str, int], used: Amounts) -> Rejection | None:
+def _unit_shortage(
+    name: str, unit: Unit, wanted: Amounts, profile: Profile, others: Sequence[Amounts]
+) -> Rejection | None:
+    """Nobody shares a unit, under whatever name: not with another pod, nor with another container."""
+    used = sum(1 for other in others if _of_unit(other, unit) > 0)
+    return _shortage(name, _of_unit(wanted, unit), used, int(_has_unit(profile, *unit)))
+
+
+def _of_unit(wanted: Amounts, unit: Unit) -> int:
+    return sum(amount for name, amount in wanted.items() if amount > 0 and named_unit(name) == unit)
+
+
+def _counts_fit(wanted: Amounts, profile: Profile, used: Amounts) -> Rejection | None:
+    allocatable = profile.allocatable()
     for name in sorted(wanted):
         if wanted[name] > 0 and name not in IGNORED and not name.startswith(HARDWARE):
             refused = _shortage(name, wanted[name], used.get(name, 0), allocatable.get(name, 0))
             if refused is not None:
                 return refused
-    return None
+    asked = [name for name in RMT if wanted.get(name, 0) > 0]
+    channels = [sum(amounts.get(name, 0) for name in RMT) for amounts in (wanted, used)]
+    return _shortage(asked[0], *channels, profile.rmt) if asked else None
 
 
 def _shortage(name: str, requested: int, used: int, capacity: int) -> Rejection | None:
@@ -140,13 +164,9 @@ def _shortage(name: str, requested: int, used: int, capacity: int) -> Rejection 
     return Rejection(f"OutOf{name}", message)
 
 
-def _has_unit(profile: Profile, counted: str, unit: str) -> bool:
-    """Units are pins by number, or counted from 0 (UARTs from 1: UART0 is the console), a word before it or not."""
-    digits = unit[len(unit.rstrip("0123456789")) :]
-    if not digits or len(digits) > 4:
-        return False
-    number = int(digits)
-    if counted == "esp32.io/gpio":
-        return unit == digits and number in profile.pins
+def _has_unit(profile: Profile, counted: str, number: int) -> bool:
+    """Pins go by their number; everything else is counted from 0, but UARTs from 1, as UART0 is the console."""
+    if counted == GPIO:
+        return number in profile.pins
     first = 1 if counted == "esp32.io/uart" else 0
     return first <= number < first + profile.capacity()[counted]

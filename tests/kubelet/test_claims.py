@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kube32_sim.kubelet.boards import KIB, profiles
 from kube32_sim.kubelet.claims import Rejection, admit, free, pod_requests, usage
@@ -98,10 +100,14 @@ def test_admitted(wants: dict[str, str]) -> None:
     ("wants", "reason", "numbers"),
     [
         ({"memory": "289Ki"}, "memory", "requested: 295936, used: 0, capacity: 294912"),
-        ({"esp32.io/psram": "1"}, "esp32.io/psram", "requested: 1, used: 0, capacity: 0"),
+        ({"esp32.io/psram": "1"}, "esp32.io/psram", "requested: 1024, used: 0, capacity: 0"),
         ({"esp32.io/gpio": "35"}, "esp32.io/gpio", "requested: 35, used: 0, capacity: 34"),
         ({"hardware.kube32.io/dac": "1"}, "hardware.kube32.io/dac", "requested: 1, used: 0, capacity: 0"),
         ({"esp32.io/gpio-27": "1"}, "esp32.io/gpio-27", "requested: 1, used: 0, capacity: 0"),
+        ({"esp32.io/gpio-04": "1"}, "esp32.io/gpio-04", "requested: 1, used: 0, capacity: 0"),
+        ({"esp32.io/gpio-pin-4": "1"}, "esp32.io/gpio-pin-4", "requested: 1, used: 0, capacity: 0"),
+        ({"esp32.io/gpio-99999": "1"}, "esp32.io/gpio-99999", "requested: 1, used: 0, capacity: 0"),
+        ({"esp32.io/gpio-43": "1"}, "esp32.io/gpio-43", "requested: 1, used: 0, capacity: 0"),
         ({"esp32.io/gpio-4": "2"}, "esp32.io/gpio-4", "requested: 2, used: 0, capacity: 1"),
         ({"esp32.io/uart-0": "1"}, "esp32.io/uart-0", "requested: 1, used: 0, capacity: 0"),
         ({"esp32.io/i2c-bus-2": "1"}, "esp32.io/i2c-bus-2", "requested: 1, used: 0, capacity: 0"),
@@ -127,6 +133,52 @@ def test_what_other_pods_hold_is_refused() -> None:
         "OutOfesp32.io/i2c-bus-0",
     ]
     assert admit(pod({"esp32.io/gpio-5": "1", "esp32.io/i2c-bus-1": "1"}), S3, others) is None
+
+
+def test_a_bus_is_one_bus_whatever_it_is_called() -> None:
+    others = [taken(**{"esp32.io/i2c-bus-0": "1"})]
+    refused = admit(pod({"esp32.io/i2c-0": "1"}), S3, others)
+    assert refused is not None
+    assert refused.message.endswith("esp32.io/i2c-0, requested: 1, used: 1, capacity: 1")
+    twice = admit(pod({"esp32.io/uart-1": "1"}, {"esp32.io/uart-port-1": "1"}), S3, [])
+    assert twice is not None
+    assert twice.message.endswith("esp32.io/uart-1, requested: 2, used: 0, capacity: 1")
+
+
+def test_two_containers_do_not_share_a_pin() -> None:
+    refused = admit(pod({"esp32.io/gpio-4": "1"}, {"esp32.io/gpio-4": "1"}), S3, [])
+    assert refused is not None
+    assert refused.message.endswith("esp32.io/gpio-4, requested: 2, used: 0, capacity: 1")
+
+
+def test_a_named_pin_is_one_of_the_boards_pins() -> None:
+    refused = admit(pod({"esp32.io/gpio-4": "1"}), S3, [taken(**{"esp32.io/gpio": "34"})])
+    assert refused is not None
+    assert refused.reason == "OutOfesp32.io/gpio"
+
+
+def test_channels_that_send_or_receive_are_given_away_once() -> None:
+    """The 8 RMT channels of an ESP32 do either; those of later chips are of one kind."""
+    esp32 = profiles()["esp32"]
+    six = [taken(**{"esp32.io/rmt-tx": "4", "esp32.io/rmt-rx": "2"})]
+    rest = free(esp32, six)
+    assert (rest["esp32.io/rmt-tx"], rest["esp32.io/rmt-rx"]) == (2, 2)
+    assert admit(pod({"esp32.io/rmt-rx": "2"}), esp32, six) is None
+    refused = admit(pod({"esp32.io/rmt-rx": "2", "esp32.io/rmt-tx": "1"}), esp32, six)
+    assert refused is not None
+    assert refused.message.endswith("esp32.io/rmt-tx, requested: 3, used: 6, capacity: 8")
+    assert admit(pod({"esp32.io/rmt-rx": "4", "esp32.io/rmt-tx": "4"}), S3, []) is None
+    assert (free(S3, six)["esp32.io/rmt-tx"], free(S3, six)["esp32.io/rmt-rx"]) == (0, 2)
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from(["memory", "esp32.io/psram"]), st.integers(0, 9 << 20)), max_size=5),
+    st.sampled_from(sorted(profiles())),
+)
+def test_what_is_free_is_in_whole_kib(wants: list[dict[str, int]], board: str) -> None:
+    requests = [pod_requests(pod({name: str(amount) for name, amount in each.items()})) for each in wants]
+    rest = free(profiles()[board], requests)
+    assert all(rest.get(name, 0) % KIB == 0 for name in ("memory", "esp32.io/psram"))
 
 
 def test_the_only_free_uart_of_a_small_chip_is_number_one() -> None:
