@@ -1,4 +1,4 @@
-"""Subresources: binding and its races, eviction and budgets, scale; status and spec do not touch each other."""
+"""Subresources: binding and its races, scale; status and spec do not touch each other."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from kube32_sim.api.errors import ApiError
-from kube32_sim.client import NODES, PODS, Resource
+from kube32_sim.client import PODS, Resource
 from kube32_sim.cluster import Cluster
 from kube32_sim.registry import subresources
 from kube32_sim.registry.registry import Asked
-from tests.support.objects import BUDGETS, REPLICASETS, node, pod, replica_set
+from tests.support.objects import REPLICASETS, pod, replica_set
 
 JsonObject = dict[str, Any]
 
@@ -83,77 +83,6 @@ async def test_a_binding_hands_labels_on(cluster: Cluster) -> None:
     await bind(cluster, "p", "n1", labels={"zone": "z"}, annotations={"why": "so"})
     metadata = (await cluster.client.get(PODS, "default", "p"))["metadata"]
     assert (metadata["labels"], metadata["annotations"]) == ({"a": "1", "zone": "z"}, {"why": "so"})
-
-
-# eviction
-
-
-async def guarded_pods(cluster: Cluster, allowed: int, count: int = 3) -> None:
-    client = cluster.client
-    await client.create(NODES, "", node("n1"))
-    for number in range(count):
-        await client.create(PODS, "default", pod(f"p{number}", labels={"app": "x"}, spec={"nodeName": "n1"}))
-        ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-        await client.patch(PODS, "default", f"p{number}", {"status": ready}, subresource="status")
-    budget = {"metadata": {"name": "b"}, "spec": {"selector": {"matchLabels": {"app": "x"}}, "minAvailable": 1}}
-    await client.create(BUDGETS, "default", budget)
-    status = {"disruptionsAllowed": allowed, "observedGeneration": 1, "currentHealthy": count, "desiredHealthy": 1}
-    await client.patch(BUDGETS, "default", "b", {"status": status}, subresource="status")
-
-
-async def evict(cluster: Cluster, name: str, **options: Any) -> JsonObject:
-    body = {"metadata": {"name": name}, **({"deleteOptions": options} if options else {})}
-    return await cluster.client.create(PODS, "default", body, subresource="eviction", name=name)
-
-
-async def test_evictions_race_for_the_budget(cluster: Cluster) -> None:
-    await guarded_pods(cluster, allowed=1)
-
-    async def attempt(name: str) -> int:
-        try:
-            await evict(cluster, name)
-        except ApiError as error:
-            return error.code
-        return 201
-
-    assert sorted(await asyncio.gather(*(attempt(f"p{number}") for number in range(3)))) == [201, 429, 429]
-    budget = await cluster.client.get(BUDGETS, "default", "b")
-    assert budget["status"]["disruptionsAllowed"] == 0
-    assert len(budget["status"]["disruptedPods"]) == 1
-
-
-async def test_an_eviction_says_why_the_pod_goes(cluster: Cluster) -> None:
-    await guarded_pods(cluster, allowed=3)
-    await evict(cluster, "p0", gracePeriodSeconds=5)
-    going = await cluster.client.get(PODS, "default", "p0")
-    assert going["metadata"]["deletionGracePeriodSeconds"] == 5
-    target = next(c for c in going["status"]["conditions"] if c["type"] == "DisruptionTarget")
-    assert (target["status"], target["reason"]) == ("True", "EvictionByEvictionAPI")
-
-
-async def test_an_eviction_may_insist_on_what_it_saw(cluster: Cluster) -> None:
-    await guarded_pods(cluster, allowed=3)
-    seen = (await cluster.client.get(PODS, "default", "p0"))["metadata"]
-    before = cluster.store.get(("", "pods"), "default/p0")
-    for wrong in ({"uid": "other"}, {"resourceVersion": "1"}, {"uid": seen["uid"], "resourceVersion": "1"}):
-        error = await refused(evict(cluster, "p0", preconditions=wrong))
-        assert (error.code, error.reason) == (409, "Conflict")
-        assert cluster.store.get(("", "pods"), "default/p0") is before
-    right = {"uid": seen["uid"], "resourceVersion": seen["resourceVersion"]}
-    await evict(cluster, "p0", preconditions=right)
-    assert "deletionTimestamp" in (await cluster.client.get(PODS, "default", "p0"))["metadata"]
-
-
-async def test_evictions_that_need_no_budget(cluster: Cluster) -> None:
-    """Pods that have not begun, have ended, or are going already disrupt nothing."""
-    await guarded_pods(cluster, allowed=0)
-    await cluster.client.create(PODS, "default", pod("pending", labels={"app": "x"}))
-    await cluster.client.patch(PODS, "default", "p1", {"status": {"phase": "Failed"}}, subresource="status")
-    await cluster.client.delete(PODS, "default", "p2")
-    for name in ("pending", "p1", "p2"):
-        await evict(cluster, name)
-    assert (await refused(evict(cluster, "p0"))).code == 429
-    assert (await refused(evict(cluster, "nobody"))).code == 404
 
 
 # scale
