@@ -37,12 +37,19 @@ def rfc3339(seconds: float) -> str:
 
 @lru_cache(maxsize=64)
 def _whole(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{_minute(seconds // 60)}{seconds % 60:02d}Z"
+
+
+@lru_cache(maxsize=64)
+def _minute(minutes: int) -> str:
+    return datetime.fromtimestamp(minutes * 60, UTC).strftime("%Y-%m-%dT%H:%M:")
 
 
 def rfc3339_micro(seconds: float) -> str:
     """`2026-01-01T00:00:00.000000Z`, as metav1.MicroTime has it."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    minute, micros = divmod(round(seconds * 1_000_000), 60_000_000)
+    second, micros = divmod(micros, 1_000_000)
+    return f"{_minute(minute)}{second:02d}.{micros:06d}Z"
 
 
 def parse_time(text: str) -> float:
@@ -86,6 +93,11 @@ class Gauge:
 
     async def at_rest(self) -> None:
         while self._busy > 0:
+            await self.rested()
+
+    async def rested(self) -> None:
+        """Wait until nothing has been busy once; by now something may be again."""
+        if self._busy > 0:
             waiter = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
             await waiter
@@ -143,12 +155,16 @@ class Clock(ABC):
         """Call back at a time (at once in the next turn when past); answers how to cancel."""
 
     @abstractmethod
+    async def rested(self) -> None:
+        """Where time is virtual: let what is under way end, so that what comes next finds the same state every time."""
+
+    @abstractmethod
     async def settle(self) -> None:
         """Run until nothing more is due now."""
 
     @abstractmethod
-    async def advance(self, seconds: float) -> None:
-        """Move time on, waking everything due by then; answers when all of it has run.
+    async def advance(self, seconds: float) -> float:
+        """Move time on, waking everything due by then; answers the time when all of it has run.
 
         Raises NotVirtual where time moves by itself, ValueError for what is no duration.
         """
@@ -187,10 +203,13 @@ class RealClock(Clock):
     def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
         return asyncio.get_running_loop().call_later(max(0.0, when - time.time()), callback).cancel
 
+    async def rested(self) -> None:
+        return
+
     async def settle(self) -> None:
         await self.gauge.at_rest()
 
-    async def advance(self, seconds: float) -> None:
+    async def advance(self, seconds: float) -> float:
         raise NotVirtual
 
     async def step(self, until: float) -> bool:
@@ -227,10 +246,13 @@ class VirtualClock(Clock):
         finally:
             cancel()
 
+    async def rested(self) -> None:
+        await self.gauge.rested()
+
     async def settle(self) -> None:
         await self.advance(0.0)
 
-    async def advance(self, seconds: float) -> None:
+    async def advance(self, seconds: float) -> float:
         if not 0 <= seconds < math.inf:
             raise ValueError(f"a clock advances by 0 or more seconds, not by {seconds}")
         async with self._turn:
@@ -239,8 +261,10 @@ class VirtualClock(Clock):
                 raise ValueError(f"a clock goes no further than {rfc3339(END)}")
             await self.gauge.at_rest()
             while self._wake_next(until):
-                await self._rest()
+                if self.gauge.busy or self._woken % STRIDE == 0:
+                    await self._rest()
             self._now = until
+            return until
 
     async def step(self, until: float) -> bool:
         async with self._turn:
@@ -256,14 +280,14 @@ class VirtualClock(Clock):
             when, _, entry = heapq.heappop(self._due)
             if entry:
                 self._now = max(self._now, when)
+                self._woken += 1
                 entry.pop()()
                 return True
         return False
 
     async def _rest(self) -> None:
-        """Until all that a wake-up brought about has run; now and then others get their turn where that is nothing."""
-        self._woken += 1
+        """Until all that a wake-up brought about has run; others get their turn where that was nothing."""
         if self.gauge.busy:
             await self.gauge.at_rest()
-        elif self._woken % STRIDE == 0:
+        else:
             await turn()

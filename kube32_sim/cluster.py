@@ -34,6 +34,7 @@ from kube32_sim.local_client import LocalClient
 from kube32_sim.loops import Loops, make_scheduler
 from kube32_sim.metrics import Metrics
 from kube32_sim.options import KUBECONFIG, ServeOptions
+from kube32_sim.registry.clocks import CLOCKS, Clocks
 from kube32_sim.registry.registry import Registry
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.server.app import ApiServer
@@ -100,6 +101,8 @@ class Cluster:
             collects_garbage="garbage-collector" in options.loops,
             computed=computed,
         )
+        clocks = Clocks(self.clock, self.ids)
+        self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
         hooks.follow(self.store)
         self.client = LocalClient(self.registry, self.hub)
         self.recorder = Recorder(self.client, self.clock)
@@ -111,6 +114,7 @@ class Cluster:
         self.loops.start()
         self._stack.append(self.loops)
         await self._start_boards()
+        self._stack.append(clocks)
         if options.kubeconfig is not None:
             write_kubeconfig(options.kubeconfig, self.access)
         self._ready = True

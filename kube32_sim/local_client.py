@@ -84,6 +84,9 @@ class LocalClient:
         row = self._row(resource)
         self._registry.bring_up_to_date(row)
         selection = _selection(row, namespace, label_selector, field_selector)
+        if not row.stored:
+            page = self._registry.own.page(row, selection)
+            return ListResult([self._shown(row, stored.copy()) for stored in page.items], str(page.revision))
         revision = parse_resource_version(at)
         if revision is not None and revision > self._registry.store.revision:
             raise errors.timeout_rv_too_large(revision, self._registry.store.revision)

@@ -1,4 +1,4 @@
-"""The built-in rows of the resource table: every generally available type of Kubernetes 1.36.
+"""The built-in rows of the resource table: every generally available type of Kubernetes 1.36, and the simulator's own.
 
 Only facts are here, groups in the order of a real server's discovery; what a kind does is in `strategies`, how it is
 printed in `columns`.  A new type is one more `_Kind` line; rows made at run time are plain `ResourceType`s.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from kube32_sim.api import own
 from kube32_sim.api.columns import columns_for
 from kube32_sim.api.resources import ALL_VERBS, ResourceTable, ResourceType, Subresource
 from kube32_sim.api.strategies import strategy_for
@@ -185,6 +186,11 @@ _FLOW = (
     _Kind("FlowSchema", namespaced=False, subs=_STATUS, generation=True),
     _Kind("PriorityLevelConfiguration", namespaced=False, subs=_STATUS, generation=True),
 )
+_OWN = (
+    _Kind(
+        "Clock", namespaced=False, subs=(_Sub("advance", CREATE, "ClockAdvance"),), verbs=("get", "list"), stored=False
+    ),
+)
 _CRD = _Kind("CustomResourceDefinition", "crd crds", _EXTENSION, namespaced=False, subs=_STATUS, generation=True)
 
 _VERSIONS = (
@@ -251,6 +257,7 @@ _VERSIONS = (
     _Version("discovery.k8s.io", "v1", "io.k8s.api.discovery.v1", (_Kind("EndpointSlice", generation=True),)),
     _Version("flowcontrol.apiserver.k8s.io", "v1", "io.k8s.api.flowcontrol.v1", _FLOW),
     _Version("resource.k8s.io", "v1", "io.k8s.api.resource.v1", _RESOURCE),
+    _Version(own.GROUP, own.VERSION, own.PREFIX, _OWN),
 )
 
 GROUP_ORDER = tuple(dict.fromkeys(version.group for version in _VERSIONS))

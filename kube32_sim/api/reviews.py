@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from kube32_sim.api.errors import FieldError, bad_request, forbidden_field, invalid, invalid_value
+from kube32_sim.api.errors import FieldError, bad_request, forbidden_field, invalid, invalid_value, method_not_allowed
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.clock import parse_time, rfc3339
 from kube32_sim.ids import Ids
@@ -36,8 +36,10 @@ _KEY = secrets.token_bytes(32)
 def review(row: ResourceType, obj: JsonObject, user: JsonObject, now: str) -> JsonObject:
     """A decoded review object with its status, apiVersion and kind.
 
-    user: `username`, `groups` and perhaps `uid` of who asks.  now: RFC 3339.  Raises ApiError 400 and 422.
+    user: `username`, `groups` and perhaps `uid` of who asks.  now: RFC 3339.  Raises ApiError 400, 405 and 422.
     """
+    if row.kind not in _ANSWERS:
+        raise method_not_allowed()
     answered = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion", "status")}
     answered.setdefault("metadata", {})
     answered["status"] = _ANSWERS[row.kind](answered, user, now)

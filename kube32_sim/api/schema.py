@@ -1,6 +1,6 @@
-"""The OpenAPI definitions of Kubernetes 1.36, and what they say about a field.
+"""The OpenAPI definitions of Kubernetes 1.36 and of the simulator's own types (`own`), and what they say about a field.
 
-The definitions come from the package `kubernetes-validate`; its data file is read without importing the package, once,
+Kubernetes' come from the package `kubernetes-validate`; its data file is read without importing the package, once,
 when first asked for (about 10 ms).  Keys are the document's own, such as `io.k8s.api.core.v1.Pod`.  Decoding
 (`decode/`) and patching (`patch/`) compile what they need from here.
 """
@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+
+from kube32_sim.api import own
 
 JsonObject = dict[str, Any]
 
@@ -30,7 +32,7 @@ def all_definitions() -> Mapping[str, JsonObject]:
         raise RuntimeError("the package kubernetes-validate, which brings Kubernetes' OpenAPI definitions, is missing")
     data = (Path(spec.submodule_search_locations[0]) / _FILE).read_bytes()
     definitions: dict[str, JsonObject] = orjson.loads(data)["$defs"]
-    return definitions
+    return definitions | own.definitions()
 
 
 def definition(key: str) -> JsonObject:

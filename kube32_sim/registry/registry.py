@@ -21,6 +21,7 @@ from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
 from kube32_sim.registry.deletion import background, check_preconditions, plan_deletion
 from kube32_sim.registry.lookup import StoreLookup
+from kube32_sim.registry.own import Own
 from kube32_sim.storage.interface import JsonObject, KeyExists, KeyMissing, Remove, Storage, Store
 from kube32_sim.storage.objects import StoredObject
 
@@ -114,6 +115,7 @@ class Registry:
         self.clock = clock
         self.ids = ids
         self.lookup = StoreLookup(store)
+        self.own = Own(store)
         self._config = config
         self._hooks = hooks
         self._collects_garbage = collects_garbage
@@ -144,6 +146,8 @@ class Registry:
     # reading
 
     def get(self, asked: Asked) -> StoredObject:
+        if not asked.row.stored:
+            return self.own.get(asked)
         self.bring_up_to_date(asked.row)
         stored = self.store.get(asked.row.storage, asked.key)
         if stored is None:

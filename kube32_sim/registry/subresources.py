@@ -19,7 +19,9 @@ SUCCESS: JsonObject = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "st
 
 
 async def create(registry: Registry, asked: Asked, body: JsonObject) -> JsonObject:
-    """POST to pods/binding, pods/eviction or serviceaccounts/token: what it answers, with apiVersion and kind."""
+    """POST to pods/binding, pods/eviction, serviceaccounts/token and the like: the answer, with apiVersion and kind."""
+    if not asked.row.stored:
+        return await registry.own.post(asked, body)
     if asked.subresource == "binding":
         return await bind(registry, asked, body)
     if asked.subresource == "eviction":

@@ -13,7 +13,8 @@ from typing import Any
 
 from aiohttp import web
 
-from kube32_sim.server.handler import MAX_BODY, Handler
+from kube32_sim.server.handler import Handler
+from kube32_sim.server.incoming import MAX_BODY
 
 SHUTDOWN_SECONDS = 1.0
 # What is no HTTP at all is answered with a 400; a traceback for each is no help.

@@ -32,8 +32,8 @@ class Shapes:
         self._table = table
 
     def native(self, row: ResourceType) -> bool:
-        """Whether objects are stored in the row's own version."""
-        return self._table.by_storage(row.storage) is row
+        """Whether objects are stored in the row's own version, or not at all."""
+        return not row.stored or self._table.by_storage(row.storage) is row
 
     def item(self, row: ResourceType, stored: StoredObject) -> bytes:
         """As an item of a list: built-in kinds go without apiVersion and kind there."""

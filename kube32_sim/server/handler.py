@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
@@ -31,6 +30,7 @@ from kube32_sim.server.answers import JSON_HEADERS, answer, compress, plain_not_
 from kube32_sim.server.authentication import Authenticator, User, authorize, impersonated
 from kube32_sim.server.documents import TEXT, Documents
 from kube32_sim.server.forms import Form, JsonForm, MetadataForm, Shapes, TableForm
+from kube32_sim.server.incoming import read_body
 from kube32_sim.server.log_following import LogStream
 from kube32_sim.server.long_lists import is_long, send_long
 from kube32_sim.server.streaming import DEFAULT_TIMEOUT, Stream, Streams, WatchOptions, expired_event
@@ -38,8 +38,6 @@ from kube32_sim.storage.interface import Compacted, JsonObject
 from kube32_sim.storage.watching import Hub
 
 log = logging.getLogger(__name__)
-
-MAX_BODY = 3 << 20
 
 
 class Call:
@@ -138,6 +136,7 @@ class Handler:
         return response
 
     async def _about_resource(self, call: Call, accept: str) -> web.StreamResponse:
+        await self._registry.clock.rested()
         if call.subresource is not None:
             return await self._subresource(call, accept)
         verb = call.info.verb
@@ -209,10 +208,14 @@ class Handler:
         self._refuse_future(version)
         exact = wanted.match == "Exact" or (version and wanted.limit and not wanted.match)
         self._registry.bring_up_to_date(call.row)
+        selection = select(call.row, call.info.namespace, wanted.labels, wanted.fields)
+        if not call.row.stored:
+            page = self._registry.own.page(call.row, selection, wanted.continue_)
+            return self._encoded(call.accepted, form.many(call.row, page))
         page = list_page(
             self._registry.store,
             call.row,
-            select(call.row, call.info.namespace, wanted.labels, wanted.fields),
+            selection,
             revision=version if exact else None,
             limit=0 if version == 0 and not wanted.continue_ else wanted.limit,
             continue_token=wanted.continue_,
@@ -354,7 +357,7 @@ class Handler:
         version = sub.version or call.row.version
         if sub.kind == "Eviction" and b"policy/v1beta1" in await read_body(call.request):
             version = "v1beta1"  # old clients evict by the version that was served before
-        row = bodies.expected(sub.group, version, sub.kind)
+        row = bodies.expected(sub.group or call.row.group, version, sub.kind)
         body, warnings = await self._body(call, wanted.field_validation, row)
         obj = await subresources.create(self._registry, call.asked(wanted.dry_run), body)
         return self._plain(call, obj, 201, warnings)
@@ -378,19 +381,3 @@ class Handler:
                 lambda current: patcher.apply(current, wanted.field_validation)[0],
             )
         return self._plain(call, obj)
-
-
-async def read_body(request: web.BaseRequest) -> bytes:
-    _let_send(request)
-    try:
-        return await request.read()
-    except (ValueError, zlib.error, web.RequestPayloadError) as error:
-        raise errors.bad_request(f"the request body cannot be read: {error}") from error
-
-
-def _let_send(request: web.BaseRequest) -> None:
-    """Tell a client that waits for it (`Expect: 100-continue`) to send its body."""
-    if request.headers.get("Expect", "").lower() != "100-continue" or request.content.is_eof():
-        return
-    if request.transport is not None and request.version >= HttpVersion11:
-        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")

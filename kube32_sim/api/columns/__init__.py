@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kube32_sim.api.columns import access, autoscaling, config, network, nodes, pods, storage, workloads
+from kube32_sim.api.columns import access, autoscaling, config, network, nodes, pods, simulation, storage, workloads
 from kube32_sim.api.columns.form import NAME, name_of
 from kube32_sim.api.tables import Cell, ColumnDefinition, Columns
 
@@ -29,6 +29,7 @@ _BY_KIND: dict[tuple[str, str], Columns] = {
     **config.COLUMNS,
     **storage.COLUMNS,
     **access.COLUMNS,
+    **simulation.COLUMNS,
 }
 
 

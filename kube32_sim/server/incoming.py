@@ -1,0 +1,27 @@
+"""The body of a request as it comes off the wire."""
+
+from __future__ import annotations
+
+import zlib
+
+from aiohttp import HttpVersion11, web
+
+from kube32_sim.api import errors
+
+MAX_BODY = 3 << 20
+
+
+async def read_body(request: web.BaseRequest) -> bytes:
+    _let_send(request)
+    try:
+        return await request.read()
+    except (ValueError, zlib.error, web.RequestPayloadError) as error:
+        raise errors.bad_request(f"the request body cannot be read: {error}") from error
+
+
+def _let_send(request: web.BaseRequest) -> None:
+    """Tell a client that waits for it (`Expect: 100-continue`) to send its body."""
+    if request.headers.get("Expect", "").lower() != "100-continue" or request.content.is_eof():
+        return
+    if request.transport is not None and request.version >= HttpVersion11:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
