@@ -46,7 +46,7 @@ class WriteHooks:
     def before_create(self, row: ResourceType, obj: JsonObject, context: Context) -> Sequence[str]:
         if row.storage == SERVICES:
             allocate(obj, None, self._allocators)
-        elif self._binder is not None and row.storage == PODS and not context.dry_run:
+        elif self._binder is not None and row.storage == PODS:  # in a dry run too: it tells what would be stored
             self._binder.bind_on_create(obj, context.now)
         return ()
 

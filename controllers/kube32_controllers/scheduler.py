@@ -28,6 +28,9 @@ REFUSALS = 500
 STRIDE = 64
 """Pods looked at before others get their turn."""
 
+Attempt = tuple[str, int | None]
+"""What is tried: a pod's uid and the generation of its spec."""
+
 
 class Store(Protocol):
     def list(self, storage: tuple[str, str], namespace: str = "") -> Sequence[Any]: ...
@@ -74,14 +77,16 @@ def scheduled(now: str) -> JsonObject:
     return {"type": "PodScheduled", "status": "True", "lastTransitionTime": now}
 
 
-def unschedulable(message: str, now: str) -> JsonObject:
-    return {
+def unschedulable(message: str, now: str, generation: int | None = None) -> JsonObject:
+    """generation: of the pod that was tried."""
+    condition = {
         "type": "PodScheduled",
         "status": "False",
         "reason": "Unschedulable",
         "message": message,
         "lastTransitionTime": now,
     }
+    return {**condition, "observedGeneration": generation} if generation else condition
 
 
 def bind_actions(pod: JsonObject, node: str) -> tuple[Action, ...]:
@@ -104,9 +109,10 @@ def refuse_actions(pod: JsonObject, message: str, now: str) -> tuple[Action, ...
     """Tell that a stored pod fits nowhere; the condition is written only where it says something new."""
     event = failed_event(pod, message)
     old = scheduled_condition(pod)
-    if (old.get("status"), old.get("reason"), old.get("message")) == ("False", "Unschedulable", message):
+    new = unschedulable(message, now, pod["metadata"].get("generation"))
+    if all(old.get(key) == value for key, value in new.items() if key != "lastTransitionTime"):
         return (event,)
-    status = with_condition(pod.get("status") or {}, unschedulable(message, now))
+    status = with_condition(pod.get("status") or {}, new)
     return Update(PODS, pod["metadata"]["namespace"], {**pod, "status": status}, "status"), event
 
 
@@ -125,7 +131,7 @@ class Scheduler:
     def __init__(self, interval: float = 1.0) -> None:
         self.cache = SchedulerCache()
         self._interval = interval
-        self._tries: dict[str, int] = {}
+        self._tries: dict[Attempt, int] = {}
         self._swept = -1
         self._told: tuple[str, int] = ("", 0)
 
@@ -148,7 +154,7 @@ class Scheduler:
             return []
         decision = self.assign(pod)
         if decision.node is None:
-            condition = unschedulable(decision.message, now)
+            condition = unschedulable(decision.message, now, pod["metadata"].get("generation"))
         else:
             condition = scheduled(now)
             pod["spec"]["nodeName"] = decision.node
@@ -166,20 +172,20 @@ class Scheduler:
         Computed as the pass goes on, so that each sees the bindings before it; None wherever others may run.
         """
         waiting = sorted(self.cache.waiting.values(), key=lambda pod: pod.order)
-        self._tries = {pod.uid: self._tries[pod.uid] for pod in waiting if pod.uid in self._tries}
+        self._tries = {pod.attempt: self._tries[pod.attempt] for pod in waiting if pod.attempt in self._tries}
         still, self._swept = self.cache.position == self._swept, self.cache.position
         refused = []
         for place, pod in enumerate(waiting, 1):
             if place % STRIDE == 0:
                 yield None
-            if still and pod.uid in self._tries and self.cache.position == self._swept:
+            if still and pod.attempt in self._tries and self.cache.position == self._swept:
                 continue
             if self.cache.waiting.get(pod.key) is not pod:
                 continue
             decision = self.cache.decide(pod.request)
             if decision.node is not None:
                 yield pod.key
-            elif pod.uid not in self._tries or decision.message != pod.message:
+            elif pod.attempt not in self._tries or decision.message != pod.message:
                 refused.append(pod)
         yield from self._some_of(refused)
 
@@ -201,6 +207,6 @@ class Scheduler:
         decision = self.cache.decide(record.request)
         if decision.node is not None:
             return Plan(bind_actions(pod, decision.node))
-        tries = self._tries[record.uid] = self._tries.get(record.uid, 0) + 1
+        tries = self._tries[record.attempt] = self._tries.get(record.attempt, 0) + 1
         again = now + retry_period(tries, len(self.cache.waiting), self._interval)
         return Plan(refuse_actions(pod, decision.message, rfc3339(now)), again)

@@ -66,6 +66,11 @@ class PodRecord:
 def key_of(pod: JsonObject) -> str:
     return f"{pod['metadata'].get('namespace', '')}/{pod['metadata']['name']}"
 
+    @property
+    def attempt(self) -> tuple[str, int | None]:
+        """What is tried when a node is looked for: a change of the spec makes it another attempt."""
+        return self.uid, self.generation
+
 
 def waits_for_node(pod: JsonObject) -> bool:
     """Whether this scheduler is to find a node for the pod."""

@@ -7,6 +7,7 @@ Filters, score and choice are Kestrel's; the words for them are kube-scheduler's
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +22,7 @@ JsonObject = dict[str, Any]
 
 PSRAM = "esp32.io/psram"
 ALIASES = {"esp.io/psram": PSRAM}
+HOSTNAME = "kubernetes.io/hostname"
 
 UNSCHEDULABLE = "node(s) were unschedulable"
 NOT_READY = "node(s) were not ready"
@@ -40,7 +42,7 @@ def amount(text: object) -> int:
 @lru_cache(maxsize=1024)
 def _place(name: str) -> tuple[int, bool] | None:
     """(place among the fitted resources, whether it is one named bus); None for what is never filtered on."""
-    found = _INDEX.get(ALIASES.get(name, name))
+    found = _INDEX.get(name)
     if found is not None:
         return found, False
     bus = _NAMED_BUS.fullmatch(name)
@@ -48,11 +50,15 @@ def _place(name: str) -> tuple[int, bool] | None:
 
 
 def _declared(container: JsonObject) -> dict[str, int]:
-    """A container's fitted resources: its request, or its limit where it has no request."""
-    named = declared(container)
-    if PSRAM in named:
-        named = {name: value for name, value in named.items() if name not in ALIASES}
+    """A container's fitted resources under their proper names: its request, or its limit where it has no request."""
+    named = _by_name(declared(container))
     return {name: amount(value) for name, value in named.items() if _place(name) is not None}
+
+
+def _words(containers: Iterable[JsonObject]) -> dict[str, str]:
+    """What a pod calls the resources that it knows by their other names alone."""
+    named = {name for container in containers for name in declared(container)}
+    return {proper: alias for alias, proper in ALIASES.items() if alias in named and proper not in named}
 
 
 def _check_order(name: str) -> tuple[int, bool, int, str]:
@@ -79,13 +85,14 @@ def _request(asked: bytes, node_name: str) -> Request:
         "initContainers": [{"resources": resources} for resources in initial],
     }
     totals = pod_totals(spec, _declared, KUBE32.defaults)
+    words = _words(spec["containers"] + spec["initContainers"])
     taken = [0] * len(KUBE32.fitted)
     checks = []
     for name in sorted(totals, key=_check_order):
         place, named, _, _ = _check_order(name)
         if totals[name] > 0:
             taken[place] += 1 if named else totals[name]
-            checks.append(Check(place, taken[place], f"Insufficient {name}"))
+            checks.append(Check(place, taken[place], f"Insufficient {words.get(name, name)}"))
     selector = tuple(sorted((wanted or {}).items()))
     return _shared(Request(tuple(taken), tuple(checks), selector, node_name=node_name))
 
@@ -96,9 +103,10 @@ def _shared(request: Request) -> Request:
     return request
 
 
-def _by_name(amounts: JsonObject) -> JsonObject:
+def _by_name(amounts: Mapping[str, Any]) -> JsonObject:
     """The same amounts with aliases under their proper name (which wins where both are given)."""
-    return {**{ALIASES[name]: value for name, value in amounts.items() if name in ALIASES}, **amounts}
+    proper = {name: value for name, value in amounts.items() if name not in ALIASES}
+    return {**{ALIASES[name]: value for name, value in amounts.items() if name in ALIASES}, **proper}
 
 
 def _amounts(first: JsonObject, second: JsonObject) -> Amounts:
@@ -119,11 +127,14 @@ def _barred(node: JsonObject) -> str:
 def node_figures(node: JsonObject) -> Node:
     """The record of a Node object, with nothing subtracted yet.  Taints and zones mean nothing in this profile."""
     metadata, status = node["metadata"], node.get("status") or {}
+    labels = metadata.get("labels") or {}
+    if HOSTNAME not in labels:  # its name stands for it: so a DaemonSet leads its pods to such a node
+        labels = {**labels, HOSTNAME: metadata["name"]}
     allocatable, capacity = status.get("allocatable") or {}, status.get("capacity") or {}
     return Node(
         metadata["name"],
         zone="",
-        labels=metadata.get("labels") or {},
+        labels=labels,
         taints=(),
         capacity=_amounts(capacity, allocatable),
         free=_amounts(allocatable, capacity),

@@ -23,8 +23,8 @@ JsonObject = dict[str, Any]
 
 TTL = 3600.0
 """Seconds after its last repeat that an event is kept."""
-REMEMBERED = 4096
-"""Events of which the recorder knows that they are there (client-go's number)."""
+REMEMBERED = 20_000
+"""Events of which the recorder knows that they are there: so many things can be told again and again as one event."""
 QUEUED = 20_000
 """Writes that may wait; what is recorded beyond them is dropped."""
 STRIDE = 16

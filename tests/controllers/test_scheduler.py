@@ -64,6 +64,7 @@ def test_create_of_what_fits_nowhere():
         "reason": "Unschedulable",
         "message": TOO_BIG,
         "lastTransitionTime": NOW,
+        "observedGeneration": 1,
     }
     assert (event.type, event.reason, event.message) == ("Warning", "FailedScheduling", TOO_BIG)
 
@@ -96,8 +97,9 @@ def test_refusal_writes_the_condition_only_when_it_says_something_new():
     update, event = refuse_actions(obj, "new", NOW)
     assert isinstance(update, Update)
     assert update.subresource == "status"
-    assert condition(update.obj) == unschedulable("new", "2026-01-01T00:00:00Z")
+    assert condition(update.obj) == unschedulable("new", "2026-01-01T00:00:00Z", 1)
     assert obj["status"]["conditions"][0]["message"] == "old"
+    obj["status"]["conditions"] = [unschedulable("old", "2026-01-01T00:00:00Z", 1)]
     assert refuse_actions(obj, "old", NOW) == (
         Emit(event.about, "Warning", "FailedScheduling", "old", "default-scheduler"),
     )
@@ -137,7 +139,7 @@ def test_sweep_takes_pods_in_the_order_of_their_creation_and_only_where_there_is
         obj["status"]["conditions"] = [unschedulable(TOO_BIG, NOW)]
         scheduler.cache.put_pod(obj, revision)
     assert swept(scheduler) == ["default/z", "default/a"]
-    scheduler._tries = {"uid-z": 1, "uid-a": 1}
+    scheduler._tries = {("uid-z", 1): 1, ("uid-a", 1): 1}
     assert swept(scheduler) == []
     scheduler.cache.put_node(node("a", allocatable={**ROOM, "memory": "90Ki"}), 20)
     assert swept(scheduler) == []
@@ -145,6 +147,12 @@ def test_sweep_takes_pods_in_the_order_of_their_creation_and_only_where_there_is
     assert swept(scheduler) == ["default/z", "default/a"]
     scheduler.cache.put_node(node("a", allocatable={"memory": "2Mi"}), 22)
     assert swept(scheduler) == ["default/z", "default/a"]
+    asks_less = pod("a", {"memory": "1Ki"}, created=NOW)
+    asks_less["metadata"]["generation"] = 2
+    scheduler.cache.put_node(node("a", allocatable=ROOM), 23)
+    assert swept(scheduler) == []
+    scheduler.cache.put_pod(asks_less, 24)
+    assert swept(scheduler) == ["default/a"]
 
 
 def test_a_pass_tells_only_so_many_that_they_fit_nowhere_and_the_others_next(monkeypatch):
@@ -160,7 +168,7 @@ def test_a_pass_tells_only_so_many_that_they_fit_nowhere_and_the_others_next(mon
             name = key.partition("/")[2]
             obj = pod(name, {"memory": "1Mi"}, status={"conditions": [unschedulable(TOO_BIG, NOW)]})
             scheduler.cache.put_pod(obj, 100 + len(told))
-            scheduler._tries[f"uid-{name}"] = 1
+            scheduler._tries[f"uid-{name}", 1] = 1
     assert told == [f"default/p{number}" for number in range(10)]
     assert swept(scheduler) == []
 

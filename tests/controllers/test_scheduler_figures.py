@@ -96,6 +96,19 @@ def test_psram_alias_holds_for_nodes_too():
     assert verdict({"esp.io/psram": "9Mi"}, allocatable=nodes) == "Insufficient esp.io/psram"
 
 
+def test_psram_is_one_resource_whatever_its_containers_call_it():
+    asked = {
+        "containers": [container({"esp32.io/psram": "4Mi"})],
+        "initContainers": [container({"esp.io/psram": "4Mi"})],
+    }
+    assert needs(**asked)["psram"] == 4 << 20
+    asked["containers"].append(container({"esp.io/psram": "3Mi"}))
+    assert needs(**asked)["psram"] == 7 << 20
+    assert verdict({}, spec={**asked, "containers": asked["containers"] * 2}) == "Insufficient esp32.io/psram"
+    both = [container({"esp32.io/psram": "1Mi", "esp.io/psram": "2Mi"})]
+    assert needs(containers=both)["psram"] == 1 << 20
+
+
 def test_named_buses_each_consume_one_of_the_count():
     assert needs(containers=[container({"esp32.io/i2c-bus-0": "1", "esp32.io/i2c-bus-1": "1"})])["i2c"] == 2
     assert needs(containers=[container({"esp32.io/uart-1": "5"})])["uart"] == 1
