@@ -62,14 +62,14 @@ class PodRecord:
     message: str
     counted: bool = False
 
-
-def key_of(pod: JsonObject) -> str:
-    return f"{pod['metadata'].get('namespace', '')}/{pod['metadata']['name']}"
-
     @property
     def attempt(self) -> tuple[str, int | None]:
         """What is tried when a node is looked for: a change of the spec makes it another attempt."""
         return self.uid, self.generation
+
+
+def key_of(pod: JsonObject) -> str:
+    return f"{pod['metadata'].get('namespace', '')}/{pod['metadata']['name']}"
 
 
 def waits_for_node(pod: JsonObject) -> bool:
