@@ -57,9 +57,14 @@ def hostname_of(node: JsonObject) -> str:
 
 
 def wanted_nodes(daemonset: JsonObject, nodes: Iterable[JsonObject]) -> list[JsonObject]:
-    """Nodes whose labels match the template's nodeSelector, in order of their names."""
-    selector: Mapping[str, str] = daemonset["spec"]["template"]["spec"].get("nodeSelector", {})
-    found = [node for node in nodes if _matches(selector, node)]
+    """Nodes whose labels match the template's nodeSelector, in order of their names.
+
+    A template that names a node is for that one: pods for the others would all be bound to it.
+    """
+    spec = daemonset["spec"]["template"]["spec"]
+    selector: Mapping[str, str] = spec.get("nodeSelector", {})
+    only = spec.get("nodeName")
+    found = [node for node in nodes if only in (None, "", node["metadata"]["name"]) and _matches(selector, node)]
     return sorted(found, key=lambda node: str(node["metadata"]["name"]))
 
 
@@ -96,7 +101,9 @@ def plan_daemonset(daemonset: JsonObject, pods: Iterable[JsonObject], nodes: Seq
     actions += [action for pod in doomed[:BURST] for action in told_delete(pod, about, COMPONENT)]
     seconds = daemonset["spec"].get("minReadySeconds", 0)
     again += [at for pod in mine if (at := available_at(pod, seconds)) is not None]
-    patch = merge_patch(daemonset.get("status", {}), new_status(daemonset, places, elsewhere, current, now))
+    misplaced = {str(node["metadata"]["name"]) for node in nodes} & {_place_of(pod) for pod in elsewhere}
+    status = new_status(daemonset, places, len(misplaced), current, now)
+    patch = merge_patch(daemonset.get("status", {}), status)
     if patch:
         actions.append(Patch(DAEMONSETS, about["namespace"], about["name"], {"status": patch}, "status"))
     return Plan(tuple(actions), min((at for at in again if at > now), default=None))
@@ -118,6 +125,12 @@ def _by_node(
         held.get(place, elsewhere).append(pod)
     places = [_place(node, held[node["metadata"]["name"]], current) for node in wanted]
     return places, elsewhere
+
+
+def _place_of(pod: JsonObject) -> str:
+    """The node that a pod is bound to, or else led to."""
+    spec = pod["spec"]
+    return str(spec.get("nodeName") or spec.get("nodeSelector", {}).get(HOSTNAME, ""))
 
 
 def _place(node: JsonObject, pods: Sequence[JsonObject], current: str) -> NodePods:
@@ -204,7 +217,11 @@ def _failures(about: JsonObject, place: NodePods, over: Iterable[JsonObject]) ->
 
 
 def max_unavailable(spec: JsonObject, wanted: int) -> int:
-    """Nodes that may be without a usable pod during an update: 1 by default and at least, percentages rounded up."""
+    """Nodes that may be without a usable pod during an update: 1 by default and at least, percentages rounded up.
+
+    maxSurge has no effect, for a successor waits until its predecessor has left: an update that should only surge goes
+    one node after the other.
+    """
     rolling = spec.get("updateStrategy", {}).get("rollingUpdate", {})
     return max(1, scaled(rolling.get("maxUnavailable", 1), wanted, up=True))
 
@@ -228,16 +245,18 @@ def _replaced(daemonset: JsonObject, places: Sequence[NodePods], current: str, n
 
 
 def new_status(
-    daemonset: JsonObject, places: Sequence[NodePods], elsewhere: Sequence[JsonObject], current: str, now: float
+    daemonset: JsonObject, places: Sequence[NodePods], misplaced: int, current: str, now: float
 ) -> JsonObject:
-    """The whole status; the first four counts are always there, the others where they are not 0."""
+    """The whole status; the first four counts are always there, the others where they are not 0.
+
+    misplaced: nodes that should have no pod and have one still.
+    """
     seconds = daemonset["spec"].get("minReadySeconds", 0)
     pods = [place.pod for place in places if place.pod is not None]
     usable = sum(available(pod, seconds, now) for pod in pods)
-    misplaced = {pod["spec"].get("nodeName", pod["metadata"]["name"]) for pod in elsewhere if not terminating(pod)}
     status: JsonObject = {
-        "currentNumberScheduled": sum(place.pod is not None or place.leaving for place in places),
-        "numberMisscheduled": len(misplaced),
+        "currentNumberScheduled": sum(place.pod is not None or place.leaving or bool(place.ended) for place in places),
+        "numberMisscheduled": misplaced,
         "desiredNumberScheduled": len(places),
         "numberReady": sum(ready(pod) for pod in pods),
     }

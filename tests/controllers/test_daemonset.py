@@ -203,7 +203,7 @@ def test_status_counts():
         "observedGeneration": 3,
         "desiredNumberScheduled": 4,
         "currentNumberScheduled": 3,
-        "numberMisscheduled": 1,
+        "numberMisscheduled": 0,
         "numberReady": 2,
         "updatedNumberScheduled": 2,
         "numberAvailable": 2,
@@ -211,6 +211,26 @@ def test_status_counts():
     }
     daemonset["status"] = patch.patch["status"]
     assert not of(plan_daemonset(daemonset, pods, nodes(*"abcd"), NOW), Patch)
+
+
+def test_nodes_that_should_have_no_pod_and_have_one_count_as_misscheduled():
+    pods = [daemon_pod("a"), daemon_pod("b", deleting=True), daemon_pod("c", bound=False), daemon_pod("gone")]
+    fleet = [make_node("a", labels={"board": "s3"}), *nodes("b", "c", "d")]
+    (patch,) = of(plan_daemonset(make_daemonset(nodeSelector={"board": "s3"}), pods, fleet, NOW), Patch)
+    status = patch.patch["status"]
+    assert (status["numberMisscheduled"], status["desiredNumberScheduled"]) == (2, 1)
+
+
+def test_a_finished_pod_counts_as_scheduled_until_it_is_replaced():
+    (patch,) = of(plan_daemonset(make_daemonset(), [daemon_pod("a", phase="Failed", age=1)], nodes("a"), NOW), Patch)
+    assert patch.patch["status"]["currentNumberScheduled"] == 1
+
+
+def test_a_template_that_names_a_node_is_for_that_one():
+    daemonset = make_daemonset(nodeName="b")
+    plan = plan_daemonset(daemonset, [], nodes(*"abc"), NOW)
+    assert created_on(plan) == ["b"]
+    assert of(plan, Patch)[0].patch["status"]["desiredNumberScheduled"] == 1
 
 
 # the loop around it
