@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from kube32_sim.durations import parse_duration
-from kube32_sim.options import BOARDS, KUBECONFIG
+from kube32_sim.options import BOARDS, DEFAULT_BOARD, KUBECONFIG
 from kube32_sim.version import VERSION
 
 PROGRAM = "KUBE32_SIM_PROGRAM"
@@ -37,6 +37,7 @@ def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "examples:\n"
         "  %(prog)s\n"
         "  %(prog)s --port 0 --kubeconfig ./kubeconfig --nodes 5 --board esp32-c3\n"
+        "  %(prog)s --nodes esp32-s3=20,esp32-c3=5      # esp32-s3-0 … esp32-s3-19, esp32-c3-0 … esp32-c3-4\n"
         "  %(prog)s --host 0.0.0.0 --tls-self-signed --token-file tokens.csv\n"
         "  %(prog)s --controllers none --nodes 0      # a bare API server",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -85,21 +86,15 @@ def _add_access(group: argparse._ArgumentGroup) -> None:
 def _add_boards(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--nodes",
-        type=int,
-        default=2,
+        default="2",
         metavar="N",
-        help="boards: esp32-0, esp32-1, … (default: %(default)s)",
+        help="boards: esp32-0, esp32-1, …; or how many of each kind: esp32-s3=20,esp32-c3=5 (default: %(default)s)",
     )
     _add_board(group)
 
 
 def _add_board(group: argparse._ActionsContainer) -> None:
-    group.add_argument(
-        "--board",
-        default="esp32-s3",
-        metavar="NAME",
-        help=f"kind of board: {', '.join(BOARDS)} (default: %(default)s)",
-    )
+    group.add_argument("--board", metavar="NAME", help=f"kind of board: {', '.join(BOARDS)} (default: {DEFAULT_BOARD})")
 
 
 def _add_control_plane(group: argparse._ArgumentGroup) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NoReturn
 
 from kube32_sim.arguments import build_parser
-from kube32_sim.options import BOARDS, CommandError, OptionError, ServeOptions
+from kube32_sim.options import BOARDS, DEFAULT_BOARD, CommandError, OptionError, ServeOptions
 from kube32_sim.terminal import tell
 
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -78,8 +78,9 @@ def _check_name(host: str) -> None:
 
 
 def _prepare_kubelet(parsed: argparse.Namespace) -> Work:
-    if parsed.board not in BOARDS:
-        raise OptionError(f"--board: unknown board {parsed.board!r}; there are: {', '.join(BOARDS)}")
+    board = DEFAULT_BOARD if parsed.board is None else parsed.board
+    if board not in BOARDS:
+        raise OptionError(f"--board: unknown board {board!r}; there are: {', '.join(BOARDS)}")
     if parsed.count < 1:
         raise OptionError(f"--count: {parsed.count} is less than 1")
     count: int = parsed.count
@@ -93,7 +94,7 @@ def _prepare_kubelet(parsed: argparse.Namespace) -> Work:
     async def work() -> None:
         from kube32_sim.kubelet.process import run_boards
 
-        await run_boards(access, names, parsed.board)
+        await run_boards(access, names, board)
 
     return work
 

@@ -27,6 +27,10 @@ LOOPS = (
 BOARDS = ("esp32", "esp32-s3", "esp32-s3-psram8", "esp32-c3", "esp32-c6")
 """Board profiles; their figures are in `kubelet/boards.toml`."""
 
+DEFAULT_BOARD = "esp32-s3"
+MOST_BOARDS = 32768
+"""Boards in the process that have addresses of their own; in a mix an equal share of them is each kind's."""
+
 KUBECONFIG = Path("~/.kube/kube32-sim")
 """Where `serve` writes its kubeconfig unless told otherwise."""
 
@@ -56,6 +60,32 @@ def selected_loops(selection: str) -> frozenset[str]:
     return frozenset(on | {word for word in words if word in LOOPS})
 
 
+def mixed_boards(text: str) -> dict[str, int]:
+    """How many boards of each kind, of a mix such as `esp32-s3=20,esp32-c3=5`."""
+    mix: dict[str, int] = {}
+    for word in text.split(","):
+        kind, equals, number = (part.strip() for part in word.partition("="))
+        if not equals:
+            raise OptionError(f"--nodes: {text!r} is neither a number nor a mix like esp32-s3=20,esp32-c3=5")
+        if kind not in BOARDS:
+            raise OptionError(f"--nodes: unknown board {kind!r}; there are: {', '.join(BOARDS)}")
+        if kind in mix:
+            raise OptionError(f"--nodes: {kind} is there twice")
+        if not _is_number(number):
+            raise OptionError(f"--nodes: {number!r} is no number of {kind} boards")
+        mix[kind] = int(number)
+    return mix
+
+
+def _count(nodes: int | str) -> int | str:
+    """Digits as a number, everything else as it is."""
+    return int(nodes) if isinstance(nodes, str) and _is_number(nodes.strip().removeprefix("-")) else nodes
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
     """Defaults are the command line's, but for `kubeconfig`: None writes none.
@@ -66,8 +96,10 @@ class ServeOptions:
     host: str = "127.0.0.1"
     port: int = 6443
     kubeconfig: Path | None = None
-    nodes: int = 2
-    board: str = "esp32-s3"
+    nodes: int | str = 2
+    """How many, or how many of each kind: `esp32-s3=20,esp32-c3=5`."""
+    board: str | None = None
+    """Of which kind they are; None: `DEFAULT_BOARD`.  Not together with a mix."""
     reconcile_interval: float = 1.0
     lease_check_interval: float = 0.5
     not_ready_timeout: float | None = None
@@ -88,6 +120,7 @@ class ServeOptions:
 
     def __post_init__(self) -> None:
         _check_numbers(self)
+        _check_boards(self)
         _check_words(self)
         _check_access(self)
         _ = self.loops, self.service_network, self.node_ports
@@ -102,8 +135,13 @@ class ServeOptions:
 
     @property
     def boards(self) -> Sequence[tuple[str, str]]:
-        """(node name, board profile) of each board that runs in the process."""
-        return [(f"esp32-{number}", self.board) for number in range(self.nodes)]
+        """(node name, board profile) of each board that runs in the process.
+
+        Of a number `esp32-0`, `esp32-1`, …; of a mix each kind by its own name: `esp32-s3-0`, …, `esp32-c3-0`, ….
+        """
+        if isinstance(count := _count(self.nodes), int):
+            return [(f"esp32-{number}", self.board or DEFAULT_BOARD) for number in range(count)]
+        return [(f"{kind}-{number}", kind) for kind, many in mixed_boards(count).items() for number in range(many)]
 
     @property
     def service_network(self) -> ipaddress.IPv4Network:
@@ -128,8 +166,6 @@ class ServeOptions:
 def _check_numbers(options: ServeOptions) -> None:
     if not 0 <= options.port <= 65535:
         raise OptionError(f"--port: {options.port} is not between 0 and 65535")
-    if options.nodes < 0:
-        raise OptionError(f"--nodes: {options.nodes} is less than 0")
     if options.default_toleration_seconds < 0:
         raise OptionError(f"--default-toleration-seconds: {options.default_toleration_seconds} is less than 0")
     for option, seconds in (
@@ -140,9 +176,24 @@ def _check_numbers(options: ServeOptions) -> None:
             raise OptionError(f"{option}: shorter than 10ms")
 
 
-def _check_words(options: ServeOptions) -> None:
-    if options.board not in BOARDS:
+def _check_boards(options: ServeOptions) -> None:
+    if options.board is not None and options.board not in BOARDS:
         raise OptionError(f"--board: unknown board {options.board!r}; there are: {', '.join(BOARDS)}")
+    count = _count(options.nodes)
+    if isinstance(count, int):
+        if not 0 <= count <= MOST_BOARDS:
+            raise OptionError(f"--nodes: {count} is {'less than 0' if count < 0 else f'more than {MOST_BOARDS}'}")
+        return
+    mix = mixed_boards(count)
+    if options.board is not None:
+        raise OptionError(f"--board: not together with a mix of boards (--nodes {options.nodes})")
+    most = MOST_BOARDS // len(BOARDS)
+    for kind, many in mix.items():
+        if many > most:
+            raise OptionError(f"--nodes: {many} of {kind} are more than {most}, the most of one kind in a mix")
+
+
+def _check_words(options: ServeOptions) -> None:
     if options.clock not in ("real", "virtual"):
         raise OptionError(f"--clock: {options.clock!r} is neither real nor virtual")
     if options.store != "memory":

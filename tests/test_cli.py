@@ -80,6 +80,8 @@ def test_help_of_a_command_tells_defaults_and_examples(command: str, capsys: pyt
         ("serve --port many", "argument --port: invalid int value: 'many'"),
         ("serve --port 70000", "--port: 70000 is not between 0 and 65535"),
         ("serve --nodes -1", "--nodes: -1 is less than 0"),
+        ("serve --nodes many", "--nodes: 'many' is neither a number nor a mix like esp32-s3=20,esp32-c3=5"),
+        ("serve --nodes esp32=1 --board esp32", "--board: not together with a mix of boards (--nodes esp32=1)"),
         ("serve --board arduino", "--board: unknown board 'arduino'; there are: esp32, "),
         ("serve --eviction-timeout soon", "argument --eviction-timeout: invalid duration 'soon'"),
         ("serve --controllers everything", "--controllers: unknown controller 'everything'; there are: scheduler, "),

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from kube32_sim.kubelet.addresses import node_ip, node_number, pod_cidr
 from kube32_sim.kubelet.boards import profiles
-from kube32_sim.options import BOARDS, LOOPS, OptionError, ServeOptions, selected_loops
+from kube32_sim.options import BOARDS, LOOPS, MOST_BOARDS, OptionError, ServeOptions, selected_loops
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,21 @@ def test_controllers_as_kube_controller_manager_reads_them(selection: str, loops
         ({"port": -1}, "--port: -1"),
         ({"port": 65536}, "--port: 65536"),
         ({"nodes": -1}, "--nodes: -1"),
+        ({"nodes": 32769}, "--nodes: 32769 is more than 32768"),
+        ({"nodes": "many"}, "--nodes: 'many' is neither a number nor a mix like esp32-s3=20,esp32-c3=5"),
+        ({"nodes": ""}, "--nodes: '' is neither"),
+        ({"nodes": "5.5"}, "--nodes: '5.5' is neither"),
+        ({"nodes": "-1"}, "--nodes: -1 is less than 0"),
+        ({"nodes": "esp32-s3=2,"}, "--nodes: 'esp32-s3=2,' is neither"),
+        ({"nodes": "esp32-s3=2,3"}, "--nodes: 'esp32-s3=2,3' is neither"),
+        ({"nodes": "arduino=2"}, "--nodes: unknown board 'arduino'; there are: esp32, "),
+        ({"nodes": "=2"}, "--nodes: unknown board ''; there are: esp32, "),
+        ({"nodes": "esp32=2,esp32=3"}, "--nodes: esp32 is there twice"),
+        ({"nodes": "esp32=2,esp32-c3=x"}, "--nodes: 'x' is no number of esp32-c3 boards"),
+        ({"nodes": "esp32=-2"}, "--nodes: '-2' is no number of esp32 boards"),
+        ({"nodes": "esp32="}, "--nodes: '' is no number of esp32 boards"),
+        ({"nodes": "esp32=6554"}, "--nodes: 6554 of esp32 are more than 6553, the most of one kind in a mix"),
+        ({"nodes": "esp32=1", "board": "esp32"}, "--board: not together with a mix of boards (--nodes esp32=1)"),
         ({"board": "arduino"}, "--board: unknown board 'arduino'; there are: esp32, "),
         ({"clock": "wall"}, "--clock: 'wall'"),
         ({"store": "sqlite:x.db"}, "--store: 'sqlite:x.db' is not supported"),
@@ -73,8 +89,33 @@ def test_accepted(values: dict[str, Any]) -> None:
     ServeOptions(**values)
 
 
-def test_boards_are_named_in_order() -> None:
-    assert ServeOptions(nodes=2, board="esp32-c3").boards == [("esp32-0", "esp32-c3"), ("esp32-1", "esp32-c3")]
+@pytest.mark.parametrize(
+    ("values", "boards"),
+    [
+        ({"nodes": 2, "board": "esp32-c3"}, [("esp32-0", "esp32-c3"), ("esp32-1", "esp32-c3")]),
+        ({"nodes": "1", "board": "esp32"}, [("esp32-0", "esp32")]),
+        ({}, [("esp32-0", "esp32-s3"), ("esp32-1", "esp32-s3")]),
+        ({"nodes": "0"}, []),
+        (
+            {"nodes": "esp32-s3=2, esp32=1,esp32-c3=0 , esp32-s3-psram8=1"},
+            [
+                ("esp32-s3-0", "esp32-s3"),
+                ("esp32-s3-1", "esp32-s3"),
+                ("esp32-0", "esp32"),
+                ("esp32-s3-psram8-0", "esp32-s3-psram8"),
+            ],
+        ),
+    ],
+)
+def test_boards_are_named_in_order(values: dict[str, Any], boards: list[tuple[str, str]]) -> None:
+    assert ServeOptions(**values).boards == boards
+
+
+def test_no_two_boards_of_a_process_share_an_address() -> None:
+    most = MOST_BOARDS // len(BOARDS)
+    for nodes in (MOST_BOARDS, ",".join(f"{kind}={most}" for kind in BOARDS)):
+        numbers = [node_number(name) for name, _ in ServeOptions(nodes=nodes).boards]
+        assert len({(node_ip(number), pod_cidr(number)) for number in numbers}) == len(numbers) >= len(BOARDS) * most
 
 
 def test_ranges() -> None:

@@ -1,14 +1,17 @@
 """IP addresses of boards and their pods: a function of the node's name, so that boards need nobody to hand them out.
 
-`esp32-0`, `esp32-1`, … are neighbours and never share an address; boards whose names begin differently start at a
-place of their own, which two families may share by chance.  Nodes are in 172.16.0.0/16 and pods in 10.128.0.0/9, a
-/24 for each node, away from the service range.
+`esp32-0`, `esp32-1`, … are neighbours and never share an address, nor do the boards of a mix (`esp32-s3-0`, …,
+`esp32-c3-0`, …): each kind has an equal share of all addresses before it reaches the next kind's.  Boards whose names
+begin otherwise start at a place of their own, which two families may share by chance.  Nodes are in 172.16.0.0/16 and
+pods in 10.128.0.0/9, a /24 for each node, away from the service range.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Container
+
+from kube32_sim.kubelet.boards import profiles
 
 BLOCKS = 32768
 """How many /24s there are in 10.128.0.0/9."""
@@ -18,7 +21,13 @@ def node_number(name: str) -> int:
     """Which block a node has, 0 … 32767."""
     family = name.rstrip("0123456789")
     digits = name[len(family) :]
-    return (zlib.crc32(family.encode()) + int(digits[-9:] or 0)) % BLOCKS
+    return (_place(family) + int(digits[-9:] or 0)) % BLOCKS
+
+
+def _place(family: str) -> int:
+    """Where the blocks of boards begin whose names begin so."""
+    kinds = [f"{kind}-" for kind in profiles()]
+    return kinds.index(family) * (BLOCKS // len(kinds)) if family in kinds else zlib.crc32(family.encode())
 
 
 def node_ip(number: int) -> str:
