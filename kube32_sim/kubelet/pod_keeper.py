@@ -18,7 +18,7 @@ from kube32_sim.clock import Clock
 from kube32_sim.kubelet import addresses
 from kube32_sim.kubelet.boards import Profile
 from kube32_sim.kubelet.claims import admit, free, pod_requests
-from kube32_sim.kubelet.pod_life import Happening, PodLife, advance, begin, power_cycle, refuse
+from kube32_sim.kubelet.pod_life import Happening, PodLife, advance, begin, lose, refuse
 from kube32_sim.kubelet.pod_status import pod_status, resume, status_patch
 from kube32_sim.runtime.actions import Emit, reference
 from kube32_sim.runtime.recorder import Recorder
@@ -115,11 +115,18 @@ class PodKeeper:
             entry.due = 0.0
 
     def power_cycle(self, off: float) -> None:
-        """The board was off since `off`: it has forgotten what it had to tell, and starts its pods again."""
+        """The board was off since `off`, and keeps nothing in flash.
+
+        Pods that it had, and had not reported as finished, are gone, and so is what it had to tell of others.  Those
+        that came meanwhile are new to it.
+        """
         for entry in self._entries.values():
-            if entry.life is not None and not entry.life.over:
-                entry.life, happenings = power_cycle(entry.pod, entry.life, off, self._clock.now())
-                entry.untold = list(happenings)
+            if entry.life is None:
+                continue
+            entry.untold.clear()
+            if (entry.pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
+                entry.life, lost = lose(entry.life, off, self._clock.now())
+                entry.untold.append(lost)
 
     def on_event(self, event: WatchEvent) -> None:
         pod = event.object

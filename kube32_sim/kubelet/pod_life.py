@@ -29,6 +29,7 @@ KILLED = 143
 """Exit code of a process that SIGTERM ended."""
 POWER_LOST = 255
 """Exit code of a container that ended without a kubelet to see it."""
+LOST = Rejection("Terminated", "The board was switched off, and nothing is left of the pod")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class ContainerLife:
 class PodLife:
     """seen: how far the life has been followed.  stopping: since when the pod is being deleted.
 
-    failed: why the pod as a whole failed: refused at admission, or past its deadline.
+    failed: why the pod as a whole failed: refused at admission, past its deadline, or lost with its board.
     """
 
     started: float
@@ -140,28 +141,24 @@ def advance(pod: JsonObject, life: PodLife, now: float) -> Advanced:
     return Advanced(life, tuple(happenings), min(moments, default=None))
 
 
-def power_cycle(pod: JsonObject, life: PodLife, off: float, now: float) -> tuple[PodLife, tuple[Happening, ...]]:
-    """A board that was off since `off` is back: what ran is lost, and started again where the pod allows it."""
-    again = pod["spec"].get("restartPolicy", "Always") != "Never" and not pod["metadata"].get("deletionTimestamp")
-    happenings: list[Happening] = []
-    cycled = []
-    specs = (*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"])
-    for spec, container in zip(specs, (*life.init, *life.containers), strict=True):
-        cut = container.running is not None or container.waiting_until is not None
-        cycled.append(_cycled(container, again, off, now) if cut else container)
-        happenings.extend(_starting(pod, spec) if cut and again else ())
-    init = len(life.init)
-    return replace(life, init=tuple(cycled[:init]), containers=tuple(cycled[init:]), seen=now), tuple(happenings)
+def lose(life: PodLife, off: float, now: float) -> tuple[PodLife, Happening]:
+    """The board was off since `off` and is back: it knows nothing of its pods any more, and they are to be removed."""
+    lost = replace(
+        life,
+        init=tuple(_lost(container, off) for container in life.init),
+        containers=tuple(_lost(container, off) for container in life.containers),
+        stopping=now,
+        failed=LOST,
+        seen=now,
+    )
+    return lost, Happening("Warning", LOST.reason, LOST.message)
 
 
-def _cycled(container: ContainerLife, again: bool, off: float, now: float) -> ContainerLife:
-    lost = container.last
-    if container.running is not None:
-        lost = Ended(POWER_LOST, container.running, max(off, container.running))
-    if not again:
-        return replace(container, running=None, waiting_until=None, ended=lost, last=None)
-    restarts = container.restarts + 1
-    return replace(container, running=now, waiting_until=None, last=lost, restarts=restarts, back_off=None)
+def _lost(container: ContainerLife, off: float) -> ContainerLife:
+    if container.running is None:
+        return _stopped(container, off)
+    ended = Ended(POWER_LOST, container.running, max(off, container.running))
+    return replace(container, running=None, ended=ended)
 
 
 def is_sidecar(container: JsonObject) -> bool:

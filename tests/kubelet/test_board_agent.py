@@ -286,19 +286,66 @@ async def test_a_pod_deleted_during_a_partition_goes_when_it_heals(bench: Bench)
     assert await bench.phase("a") == "gone"
 
 
-async def test_a_board_that_was_off_starts_its_pods_again(bench: Bench) -> None:
+async def test_the_pods_of_a_board_that_was_off_are_gone_when_it_returns(bench: Bench) -> None:
     await bench.run_pod("a")
-    await bench.run_pod("once", restartPolicy="Never")
+    await bench.run_pod("once", {"run-seconds": "20"}, restartPolicy="Never")
+    await bench.run_pod("crashing", {"run-seconds": "1", "exit-code": "1"})
+    await bench.run_pod("going", terminationGracePeriodSeconds=600)
     await bench.clock.advance(7.0)
     await bench.annotate("stopped")
+    before = await bench.pod("a")
+    await bench.delete("going")
     await bench.clock.advance(100.0)
-    assert await bench.phase("once") == "Running"
+    assert await bench.pod("a") == before
+    assert [await bench.phase(name) for name in ("once", "crashing", "going")] == ["Running"] * 3
     await bench.annotate(None)
-    (container,) = (await bench.pod("a"))["status"]["containerStatuses"]
-    assert container["restartCount"] == 1
-    assert container["lastState"]["terminated"]["exitCode"] == 255
+    assert [await bench.phase(name) for name in ("a", "once", "crashing", "going")] == ["gone"] * 4
+    assert ("Terminated", 1) in await bench.events("a")
+    assert await bench.free() == "288Ki"
+
+
+async def test_a_board_that_was_off_has_what_had_ended_and_what_is_new(bench: Bench) -> None:
+    await bench.run_pod("done", {"run-seconds": "1"}, restartPolicy="Never")
+    await bench.run_pod("refused", requests={"memory": "1Mi"})
+    await bench.clock.advance(5.0)
+    ended = [await bench.pod(name) for name in ("done", "refused")]
+    await bench.annotate("stopped")
+    await bench.clock.advance(60.0)
+    await bench.run_pod("new", {"run-seconds": "5"}, restartPolicy="Never")
+    await bench.clock.advance(60.0)
+    assert await bench.phase("new") == "Pending"
+    await bench.annotate(None)
+    assert [await bench.pod(name) for name in ("done", "refused")] == ended
+    (container,) = (await bench.pod("new"))["status"]["containerStatuses"]
     assert parse_time(container["state"]["running"]["startedAt"]) == bench.clock.now()
-    assert await bench.phase("once") == "Failed"
+    await bench.clock.advance(5.0)
+    assert await bench.phase("new") == "Succeeded"
+
+
+async def test_a_lost_pod_that_a_finalizer_holds_has_failed(bench: Bench) -> None:
+    await bench.run_pod("a", metadata={"finalizers": ["example.com/hold"]})
+    await bench.clock.advance(7.0)
+    off = bench.clock.now()
+    await bench.annotate("stopped")
+    await bench.clock.advance(100.0)
+    await bench.annotate(None)
+    left = await bench.pod("a")
+    assert left["metadata"]["deletionTimestamp"]
+    assert (left["status"]["phase"], left["status"]["reason"]) == ("Failed", "Terminated")
+    terminated = left["status"]["containerStatuses"][0]["state"]["terminated"]
+    assert (terminated["exitCode"], parse_time(terminated["finishedAt"])) == (255, off)
+    assert await bench.free() == "288Ki"
+
+
+async def test_a_board_that_comes_back_cut_off_tells_later_that_its_pods_are_gone(bench: Bench) -> None:
+    await bench.run_pod("a")
+    await bench.annotate("stopped")
+    await bench.clock.advance(30.0)
+    await bench.annotate("partitioned")
+    await bench.clock.advance(30.0)
+    assert await bench.phase("a") == "Running"
+    await bench.annotate(None)
+    assert await bench.phase("a") == "gone"
 
 
 async def test_a_pod_taken_away_from_the_board_is_forgotten(bench: Bench) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from kube32_sim.kubelet.behaviour import INPUT_SECONDS
 from kube32_sim.kubelet.claims import Rejection
 from kube32_sim.kubelet.pod_life import (
+    LOST,
     Advanced,
     ContainerLife,
     Ended,
@@ -16,7 +17,7 @@ from kube32_sim.kubelet.pod_life import (
     PodLife,
     advance,
     begin,
-    power_cycle,
+    lose,
     refuse,
 )
 from tests.kubelet.pods import T0, deleted, live, pod, reasons, runs
@@ -228,24 +229,21 @@ def test_an_end_that_is_asked_for_late_is_now() -> None:
     assert advance(given, step.life, T0 + 61).life.containers[0].ended == Ended(0, T0, T0 + 60)
 
 
-@pytest.mark.parametrize(("policy", "again"), [("Always", True), ("OnFailure", True), ("Never", False)])
-def test_power_loss_ends_what_ran_and_restarts_what_may(policy: str, again: bool) -> None:
-    given = pod(policy=policy)
-    life, happenings = power_cycle(given, live(given, 10).life, T0 + 10, T0 + 50)
-    lost = Ended(255, T0, T0 + 10)
-    if again:
-        assert life.containers == (ContainerLife("app", running=T0 + 50, last=lost, restarts=1),)
-        assert [happening.reason for happening in happenings] == ["Pulled", "Created", "Started"]
-    else:
-        assert life.containers == (ContainerLife("app", ended=lost),)
-        assert happenings == ()
+@pytest.mark.parametrize("policy", ["Always", "OnFailure", "Never"])
+def test_power_loss_ends_a_pod_whatever_its_policy(policy: str) -> None:
+    given = pod("a", policy=policy, init=({"name": "log", "restartPolicy": "Always"},))
+    life, happening = lose(live(given, 10).life, T0 + 10, T0 + 50)
+    assert life.containers == (ContainerLife("a", ended=Ended(255, T0, T0 + 10)),)
+    assert life.init == (ContainerLife("log", ended=Ended(255, T0, T0 + 10)),)
+    assert life.failed == LOST
+    assert happening == Happening("Warning", "Terminated", "The board was switched off, and nothing is left of the pod")
+    assert advance(given, life, T0 + 50) == Advanced(life, gone=True)
 
 
-def test_power_loss_of_a_pod_being_deleted_ends_it() -> None:
-    given = pod()
-    life, _ = begin(given, T0)
-    life, _ = power_cycle(deleted(given), life, T0 + 1, T0 + 2)
-    assert advance(given, life, T0 + 3).gone
+def test_power_loss_keeps_how_a_container_in_back_off_had_ended() -> None:
+    given = pod(annotations={"run-seconds": "1", "exit-code": "3"})
+    life, _ = lose(live(given, 2).life, T0 + 5, T0 + 50)
+    assert life.containers[0].ended == Ended(3, T0 + 1, T0 + 2)
 
 
 ANNOTATIONS: Any = st.fixed_dictionaries(
