@@ -141,7 +141,7 @@ class Cluster:
         handler = Handler(
             self.registry, self.hub, Authenticator(tokens, self.clock.now, self.registry.lookup), documents
         )
-        server = ApiServer(handler)
+        server = ApiServer(handler, self.clock)
         self._stack.append(server)
         await server.start(options.host, options.port, context)
         self.port = server.port
@@ -166,9 +166,12 @@ class Cluster:
     async def _start_boards(self) -> None:
         if not self.options.boards:
             return
+        from kube32_sim.kubelet.agent import Pace
         from kube32_sim.kubelet.process import Boards
 
-        boards = Boards(self.client, self.clock, self.ids, self.options.boards)
+        options = self.options
+        pace = Pace(options.node_lease_duration_seconds, options.node_status_update_frequency)
+        boards = Boards(self.client, self.clock, self.ids, options.boards, pace)
         self._stack.append(boards)
         await boards.start()
 

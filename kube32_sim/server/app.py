@@ -9,10 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+from collections.abc import Callable
+from email.utils import formatdate
+from functools import lru_cache
 from typing import Any
 
 from aiohttp import web
 
+from kube32_sim.clock import Clock
 from kube32_sim.server.handler import Handler
 from kube32_sim.server.incoming import MAX_BODY
 
@@ -21,17 +25,32 @@ SHUTDOWN_SECONDS = 1.0
 logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
 
 
-def bounded_request(
-    message: Any, payload: Any, protocol: Any, writer: Any, task: asyncio.Task[None]
-) -> web.BaseRequest:
-    """A request whose body may have up to MAX_BODY bytes."""
-    loop = asyncio.get_running_loop()
-    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=MAX_BODY)
+@lru_cache(maxsize=4)
+def http_date(second: int) -> str:
+    return formatdate(second, usegmt=True)
+
+
+def request_factory(clock: Clock) -> Callable[..., web.BaseRequest]:
+    """Requests whose body may have up to MAX_BODY bytes, and whose answers, whatever they are, say the cluster's time.
+
+    Boards have no clock of their own: they take it from the header Date.
+    """
+
+    class Request(web.BaseRequest):
+        async def _prepare_hook(self, response: web.StreamResponse) -> None:
+            response.headers["Date"] = http_date(int(clock.now()))
+
+    def make(message: Any, payload: Any, protocol: Any, writer: Any, task: asyncio.Task[None]) -> web.BaseRequest:
+        loop = asyncio.get_running_loop()
+        return Request(message, payload, protocol, writer, task, loop, client_max_size=MAX_BODY)
+
+    return make
 
 
 class ApiServer:
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, clock: Clock) -> None:
         self._handler = handler
+        self._clock = clock
         self._runner: web.ServerRunner | None = None
         self.port = 0
 
@@ -39,7 +58,7 @@ class ApiServer:
         """Listen; OSError where that is not possible.  Port 0 picks a free one (then see `port`)."""
         server = web.Server(
             self._handler,
-            request_factory=bounded_request,
+            request_factory=request_factory(self._clock),
             handler_cancellation=True,
             access_log=None,
             keepalive_timeout=3600.0,
