@@ -16,7 +16,16 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-from kube32_controllers.taint_eviction import COMPONENT, NO_EXECUTE, NO_SCHEDULE, UNREACHABLE, evict_actions, leaves_at
+from kube32_controllers.taint_eviction import (
+    COMPONENT,
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    UNREACHABLE,
+    evict_actions,
+    leaves_at,
+    lose_readiness,
+    regain_readiness,
+)
 from kube32_sim.client import LEASES, NODES, PODS, Resource
 from kube32_sim.clock import parse_time, rfc3339
 from kube32_sim.runtime.actions import Action, Emit, Patch, Plan, Update, View, reference
@@ -27,6 +36,8 @@ LEASE_NAMESPACE = "kube-node-lease"
 LEASE_SECONDS = 15.0
 """Where a node's Lease names no duration, or the node has no Lease."""
 NOT_RENEWED = "NodeStatusUnknown"
+PRESSURES = frozenset(("MemoryPressure", "DiskPressure", "PIDPressure"))
+"""Conditions besides Ready that only the kubelet can tell."""
 OVERSLEPT = 5.0
 """Seconds (besides two intervals) past a deadline after which the lateness is ours: the machine slept, say."""
 
@@ -52,7 +63,10 @@ class Renewal:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """One node's circumstances.  expires: when it counts as lost.  unknown_since: None where it is not Unknown yet."""
+    """One node's circumstances.  expires: when it counts as lost.  unknown_since: None where it is not Unknown yet.
+
+    pods: those bound to it, where it is lost or was.
+    """
 
     node: JsonObject
     expires: float
@@ -67,11 +81,16 @@ def _seconds(text: object) -> float | None:
         return None
 
 
+def _conditions(node: JsonObject) -> Sequence[JsonObject]:
+    return (node.get("status") or {}).get("conditions") or ()
+
+
+def _about_ready(condition: JsonObject) -> bool:
+    return condition.get("type") == "Ready"
+
+
 def ready_condition(node: JsonObject) -> JsonObject:
-    for condition in (node.get("status") or {}).get("conditions") or ():
-        if condition.get("type") == "Ready":
-            return condition  # type: ignore[no-any-return]
-    return {}
+    return next(filter(_about_ready, _conditions(node)), {})
 
 
 def unreachable_taint(node: JsonObject, effect: str) -> JsonObject | None:
@@ -100,17 +119,9 @@ def time_added(node: JsonObject) -> float | None:
 # decisions
 
 
-def _status_update(node: JsonObject, status: str, reason: str, message: str, now: str) -> Update:
-    old = ready_condition(node)
-    condition = {**old, "type": "Ready", "status": status, "reason": reason, "message": message}
-    condition["lastTransitionTime"] = now
-    if status == "True":
-        condition["lastHeartbeatTime"] = now
-    whole = node.get("status") or {}
-    conditions = [condition if entry is old else entry for entry in whole.get("conditions") or ()]
-    if not old:
-        conditions.append(condition)
-    return Update(NODES, "", {**node, "status": {**whole, "conditions": conditions}}, "status")
+def _with_conditions(node: JsonObject, conditions: Sequence[JsonObject]) -> Update:
+    status = {**(node.get("status") or {}), "conditions": list(conditions)}
+    return Update(NODES, "", {**node, "status": status}, "status")
 
 
 def _taint_patch(node: JsonObject, effects: dict[str, JsonObject]) -> tuple[Patch, ...]:
@@ -128,38 +139,72 @@ def _event(node: JsonObject, reason: str) -> Emit:
     return Emit(reference("v1", "Node", node), "Normal", reason, message, COMPONENT)
 
 
-def _recover(node: JsonObject, now: float) -> tuple[Action, ...]:
+def _recover(seen: Observed, now: float) -> tuple[Action, ...]:
+    """Back in time: as it was, until the kubelet reports."""
+    node, moment = seen.node, rfc3339(now)
     actions: list[Action] = []
     if is_unknown(node):
         message = "kubelet is renewing its lease again"
-        actions.append(_status_update(node, "True", "KubeletReady", message, rfc3339(now)))
-    return (*actions, *_taint_patch(node, {}), _event(node, "NodeReady"))
+        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": message}
+        ready |= {"lastHeartbeatTime": moment, "lastTransitionTime": moment}
+        actions.append(_with_conditions(node, [ready if _about_ready(one) else one for one in _conditions(node)]))
+    actions += (*_taint_patch(node, {}), _event(node, "NodeReady"))
+    for pod in seen.pods:
+        actions += regain_readiness(pod, now)
+    return tuple(actions)
 
 
-def _give_up(node: JsonObject, now: float) -> tuple[Action, ...]:
-    message = "Kubelet stopped posting node status." if ready_condition(node) else "Kubelet never posted node status."
-    return (_status_update(node, "Unknown", NOT_RENEWED, message, rfc3339(now)),)
+def _give_up(node: JsonObject, now: float) -> Action:
+    """Ready is Unknown now, and so is whatever else the kubelet alone can know."""
+    unknown = {"status": "Unknown", "reason": NOT_RENEWED, "message": "Kubelet stopped posting node status."}
+    unknown["lastTransitionTime"] = rfc3339(now)
+    conditions = [
+        {**one, **unknown} if _about_ready(one) or one.get("type") in PRESSURES else one for one in _conditions(node)
+    ]
+    if not ready_condition(node):
+        conditions.append({"type": "Ready", **unknown, "message": "Kubelet never posted node status."})
+    return _with_conditions(node, conditions)
 
 
 def _wanted_taints(node: JsonObject, execute: bool, now: float) -> dict[str, JsonObject]:
+    """One that is there already stays as it is, unless it is dated later than now: then the clock was set back."""
     taints = {NO_SCHEDULE: unreachable_taint(node, NO_SCHEDULE) or {"key": UNREACHABLE, "effect": NO_SCHEDULE}}
-    if time_added(node) is not None:
+    added = time_added(node)
+    if added is not None and added <= now:
         taints[NO_EXECUTE] = unreachable_taint(node, NO_EXECUTE) or {}
-    elif execute:
+    elif execute or added is not None:
         taints[NO_EXECUTE] = {"key": UNREACHABLE, "effect": NO_EXECUTE, "timeAdded": rfc3339(now)}
     return taints
 
 
-def _evictions(seen: Observed, added: float, now: float) -> tuple[tuple[Action, ...], float]:
-    """What to do about the pods of a node tainted since `added`, and when the next of them has to go."""
+def _time_added(taint: JsonObject | None, due: float, now: float) -> float:
+    """Since when tolerations of the NoExecute taint count; infinite where there is none.
+
+    timeAdded tells whole seconds only; `due`, when the taint was to come, is more exact where they mean the same.
+    """
+    if taint is None:
+        return inf
+    added = _seconds(taint.get("timeAdded"))
+    if added is None:
+        return now
+    return due if added < due < added + 1 else added
+
+
+def _pods(seen: Observed, added: float, lost_at: float, now: float) -> tuple[tuple[Action, ...], float]:
+    """What to do about the pods of a lost node, and when the next of them has to go.
+
+    Those whose time was over first go first, then by namespace and name.
+    """
     actions: list[Action] = []
     following = inf
-    for pod in seen.pods:
-        due = leaves_at(pod, added)
-        if due <= now:
-            actions += evict_actions(pod, seen.node["metadata"]["name"], now)
+    name = seen.node["metadata"]["name"]
+    due = [(leaves_at(pod, added), pod) for pod in seen.pods]
+    for when, pod in sorted(due, key=lambda entry: entry[0]):
+        if when <= now:
+            actions += evict_actions(pod, name, now)
         else:
-            following = min(following, due)
+            actions += lose_readiness(pod, lost_at, now)
+            following = min(following, when)
     return tuple(actions), following
 
 
@@ -167,19 +212,19 @@ def reconcile(seen: Observed, eviction_timeout: float, now: float) -> Plan:
     """What to do about one node now, and when to look again though nothing changes."""
     node = seen.node
     if now < seen.expires:
-        return Plan(_recover(node, now) if is_down(node) else (), seen.expires)
+        return Plan(_recover(seen, now) if is_down(node) else (), seen.expires)
     unknown = is_unknown(node)
-    actions: tuple[Action, ...] = () if unknown else _give_up(node, now)
-    since = now if not unknown or seen.unknown_since is None else seen.unknown_since
-    taints = _wanted_taints(node, now >= since + eviction_timeout, now)
-    actions += _taint_patch(node, taints)
+    since = now if seen.unknown_since is None else min(now, seen.unknown_since)
+    due = since + eviction_timeout
+    taints = _wanted_taints(node, now >= due, now)
+    actions = (*(() if unknown else (_give_up(node, now),)), *_taint_patch(node, taints))
     if not unknown:
         actions += (_event(node, "NodeNotReady"),)
-    if NO_EXECUTE not in taints:
-        return Plan(actions, since + eviction_timeout)
-    added = _seconds(taints[NO_EXECUTE]["timeAdded"])
-    evictions, following = _evictions(seen, now if added is None else added, now)
-    return Plan(actions + evictions, None if following == inf else following)
+    told = _seconds(ready_condition(node).get("lastTransitionTime")) if unknown else None
+    added = _time_added(taints.get(NO_EXECUTE), due, now)
+    of_pods, following = _pods(seen, added, now if told is None else told, now)
+    again = following if NO_EXECUTE in taints else due
+    return Plan(actions + of_pods, None if again == inf else again)
 
 
 # the loop
@@ -228,9 +273,11 @@ class NodeLifecycle:
         return (name,) if self._matters(name) else ()
 
     def _see(self, name: str, lease: JsonObject | None) -> None:
-        """Remember a Lease's present state, and when its renewTime changed."""
+        """Remember a Lease's present state, and when its renewTime changed.
+
+        One that is deleted was renewed nevertheless: that counts until its Node goes, too.
+        """
         if lease is None:
-            self._renewals.pop(name, None)
             return
         spec = lease.get("spec") or {}
         time, duration = spec.get("renewTime") or "", spec.get("leaseDurationSeconds") or None
@@ -264,42 +311,46 @@ class NodeLifecycle:
         node = view.get(NODES, "", key)
         if node is None:
             self._nodes.pop(key, None)
+            if view.get(LEASES, LEASE_NAMESPACE, key) is None:
+                self._renewals.pop(key, None)
             return Plan()
         uid = node["metadata"].get("uid", "")
         memory = self._nodes.get(key)
         if memory is None or memory.uid != uid:
             memory = self._nodes[key] = _Memory(uid, self._started)
         down = is_down(node)
-        expires = self._last_sign(memory, node, down, now) + self._duration(self._renewals.get(key))
+        expires = self._last_sign(memory, node, is_unknown(node), now) + self._duration(self._renewals.get(key))
         lost = now >= expires
         if not lost:
             memory.lost_at = None
+        elif memory.lost_at is not None:
+            memory.lost_at = min(memory.lost_at, now)  # the clock may have been set back
         elif not is_unknown(node):
-            memory.lost_at = now
+            memory.lost_at = max(expires, now - self._timeouts.interval)
         since = memory.lost_at
         if since is None:
             since = _seconds(ready_condition(node).get("lastTransitionTime"))
-        pods = view.by_field(PODS, "spec.nodeName", key) if lost else ()
+        pods = view.by_field(PODS, "spec.nodeName", key) if lost or down else ()
         plan = reconcile(Observed(node, expires, since, pods), self._timeouts.eviction, now)
         memory.watched, memory.deadline = down or lost, inf if plan.again_at is None else plan.again_at
         return plan
 
-    def _last_sign(self, memory: _Memory, node: JsonObject, down: bool, now: float) -> float:
+    def _last_sign(self, memory: _Memory, node: JsonObject, unknown: bool, now: float) -> float:
         """When the node last showed that it is there: its creation, or a renewal of its Lease.
 
-        A node that is up gets a whole lease duration from our own start, and again after we overslept or the clock was
-        set back: we could not have seen its renewals.  A node that is down has to renew under our eyes.
+        A node that is not given up gets a whole lease duration from our own start, and again after we overslept or the
+        clock was set back: we could not have seen its renewals.  One that is Unknown has to renew under our eyes.
         """
         name = node["metadata"]["name"]
         created = _seconds(node["metadata"].get("creationTimestamp"))
         signs = [] if created is None or created > now else [created]
         renewal = self._renewals.get(name)
-        if not down:
+        if not unknown:
             if renewal is not None and renewal.at > now:
                 renewal = self._renewals[name] = replace(renewal, at=now)
             if memory.floor > now or now > memory.deadline + OVERSLEPT + 2 * self._timeouts.interval:
                 memory.floor = now
             signs.append(memory.floor)
-        if renewal is not None and renewal.time and renewal.at <= now and (renewal.fresh or not down):
+        if renewal is not None and renewal.time and renewal.at <= now and (renewal.fresh or not unknown):
             signs.append(renewal.at)
         return max(signs, default=-inf)

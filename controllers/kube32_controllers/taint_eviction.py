@@ -1,7 +1,10 @@
-"""Who has to leave an unreachable node, when, and what an evicted pod looks like.  Pure; part of node lifecycle.
+"""What becomes of the pods of an unreachable node.  Pure; part of node lifecycle.
 
-Only the taint `node.kubernetes.io/unreachable:NoExecute` evicts.  An evicted pod is not deleted: it loses its node and
-waits for the scheduler again.
+    the node is given up      they are not Ready any longer, as upstream has it (their containers may well run on)
+    their toleration is over  they are evicted: not deleted, but without a node, waiting for the scheduler again
+    the node is back          those that are still there are Ready again
+
+Only the taint `node.kubernetes.io/unreachable:NoExecute` evicts.
 """
 
 from __future__ import annotations
@@ -9,8 +12,10 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+from kube32_controllers.pod_conditions import disruption_target, with_condition
+from kube32_sim.api.pod_state import finished, ready_condition, terminating
 from kube32_sim.client import PODS
-from kube32_sim.clock import rfc3339
+from kube32_sim.clock import parse_time, rfc3339
 from kube32_sim.runtime.actions import Action, Delete, Emit, Update, reference
 
 JsonObject = dict[str, Any]
@@ -21,7 +26,6 @@ COMPONENT = "node-controller"
 UNBIND = "unbind"
 """Subresource, of the in-process client only, that takes a bound pod off its node (the API itself cannot)."""
 
-FINISHED = frozenset(("Succeeded", "Failed"))
 _CLEARED = (
     "podIP",
     "podIPs",
@@ -58,11 +62,18 @@ def tolerated_seconds(pod: JsonObject) -> float:
 
 
 def stays(pod: JsonObject) -> bool:
-    """Pods that are never evicted for this taint: finished ones and those of DaemonSets."""
-    if (pod.get("status") or {}).get("phase") in FINISHED:
-        return True
+    """Pods that are never evicted for this taint: those of DaemonSets, and finished ones.
+
+    A finished one that is being deleted has nothing to stay for, and goes as others do.
+    """
     owners = pod["metadata"].get("ownerReferences") or ()
-    return any(owner.get("kind") == "DaemonSet" and owner.get("controller") for owner in owners)
+    return any(map(_is_daemonset, owners)) or (finished(pod) and not terminating(pod))
+
+
+def _is_daemonset(owner: JsonObject) -> bool:
+    """A controller of another group may be called DaemonSet too."""
+    group = str(owner.get("apiVersion", "")).partition("/")[0]
+    return bool(owner.get("controller")) and owner.get("kind") == "DaemonSet" and group == "apps"
 
 
 def leaves_at(pod: JsonObject, time_added: float) -> float:
@@ -70,33 +81,71 @@ def leaves_at(pod: JsonObject, time_added: float) -> float:
     return inf if stays(pod) else time_added + tolerated_seconds(pod)
 
 
+# readiness
+
+
+def lose_readiness(pod: JsonObject, lost_at: float, now: float) -> tuple[Action, ...]:
+    """What makes a pod not Ready whose node was given up at `lost_at` (seconds since 1970).
+
+    As upstream nothing else is changed, nor any other condition.  A pod that has become Ready since is left alone: who
+    wrote that still hears of it.
+    """
+    old = ready_condition(pod)
+    if old is None or _transition(old) > lost_at:
+        return ()
+    condition = {**old, "status": "False", "lastTransitionTime": rfc3339(now)}
+    event = Emit(reference("v1", "Pod", pod), "Warning", "NodeNotReady", "Node is not ready", COMPONENT)
+    return _status_update(pod, condition), event
+
+
+def regain_readiness(pod: JsonObject, now: float) -> tuple[Action, ...]:
+    """What makes a pod Ready again that `lose_readiness` has made not Ready, until its kubelet tells more.
+
+    A kubelet gives a reason with every Ready=False; this one has none, although its containers were ready.
+    """
+    conditions = {one.get("type"): one for one in (pod.get("status") or {}).get("conditions") or ()}
+    old, containers = conditions.get("Ready", {}), conditions.get("ContainersReady", {})
+    if finished(pod) or old.get("status") != "False" or old.get("reason") or containers.get("status") != "True":
+        return ()
+    return (_status_update(pod, {**old, "status": "True", "lastTransitionTime": rfc3339(now)}),)
+
+
+def _transition(condition: JsonObject) -> float:
+    try:
+        return parse_time(condition.get("lastTransitionTime") or "")
+    except ValueError:
+        return -inf
+
+
+def _status_update(pod: JsonObject, condition: JsonObject) -> Update:
+    status = with_condition(pod["status"], condition)
+    return Update(PODS, pod["metadata"]["namespace"], {**pod, "status": status}, "status")
+
+
+# eviction
+
+
 def evicted(pod: JsonObject, message: str, now: str) -> JsonObject:
     """The pod without its node: Pending, reason Evicted, and nothing left of its life there."""
     spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
     status = {key: value for key, value in (pod.get("status") or {}).items() if key not in _CLEARED}
-    conditions = [
-        condition
-        for condition in status.get("conditions") or ()
-        if condition.get("type") not in _ENDED and condition.get("type") not in ("PodScheduled", "DisruptionTarget")
-    ]
-    disrupted = {
-        "type": "DisruptionTarget",
-        "status": "True",
-        "reason": "DeletionByTaintManager",
-        "message": message,
-        "lastTransitionTime": now,
-    }
-    unscheduled = {"type": "PodScheduled", "status": "False", "lastTransitionTime": now}
-    status.update(phase="Pending", reason="Evicted", message=message, conditions=[*conditions, unscheduled, disrupted])
+    status["conditions"] = [one for one in status.get("conditions") or () if one.get("type") not in _ENDED]
+    status |= {"phase": "Pending", "reason": "Evicted", "message": message}
+    status = with_condition(status, {"type": "PodScheduled", "status": "False", "lastTransitionTime": now})
+    status = with_condition(status, disruption_target("DeletionByTaintManager", message, now))
     return {**pod, "spec": spec, "status": status}
 
 
 def evict_actions(pod: JsonObject, node: str, now: float) -> tuple[Action, ...]:
-    """Take a pod off its unreachable node; one that is being deleted is removed for good, nobody else will do it."""
+    """Take a pod off its unreachable node; one that is being deleted is removed for good, nobody else will do it.
+
+    It may stay on for its finalizers; then there is nothing more to do.
+    """
     metadata = pod["metadata"]
     namespace, name, uid = metadata["namespace"], metadata["name"], metadata["uid"]
-    if "deletionTimestamp" in metadata:
-        return (Delete(PODS, namespace, name, uid, grace_period_seconds=0),)
+    if terminating(pod):
+        over = metadata.get("deletionGracePeriodSeconds") == 0
+        return () if over else (Delete(PODS, namespace, name, uid, grace_period_seconds=0),)
     message = f"Node {node} is unreachable and the pod does not tolerate {UNREACHABLE}:{NO_EXECUTE} any longer"
     return (
         Update(PODS, namespace, evicted(pod, message, rfc3339(now)), UNBIND),

@@ -98,7 +98,7 @@ def test_stage_3_evicts_whose_toleration_has_expired_and_waits_for_the_next():
     )
     obj = down(NO_SCHEDULE, no_execute(NOW))
     plan = reconcile(Observed(obj, NOW, NOW, pods), 15.0, NOW + 300)
-    assert [action.obj["metadata"]["name"] for action in plan.actions if isinstance(action, Update)] == ["now", "none"]
+    assert [action.obj["metadata"]["name"] for action in plan.actions if isinstance(action, Update)] == ["none", "now"]
     assert told(plan) == ["Evicted", "Evicted"]
     assert plan.again_at == NOW + 400
 
@@ -160,9 +160,10 @@ def test_tolerations(tolerations, seconds):
     assert tolerated_seconds(pod("p", tolerations=tolerations)) == seconds
 
 
-def owned_by(kind):
+def owned_by(kind, group="apps"):
     obj = pod("p")
-    obj["metadata"]["ownerReferences"] = [{"kind": kind, "name": "o", "uid": "o", "controller": True}]
+    owner = {"apiVersion": f"{group}/v1", "kind": kind, "name": "o", "uid": "o", "controller": True}
+    obj["metadata"]["ownerReferences"] = [owner]
     return obj
 
 
@@ -170,7 +171,8 @@ def test_finished_and_daemonset_pods_stay():
     assert leaves_at(pod("p", phase="Succeeded"), NOW) == inf
     assert leaves_at(pod("p", phase="Failed"), NOW) == inf
     assert leaves_at(owned_by("DaemonSet"), NOW) == inf
-    assert leaves_at(owned_by("Job"), NOW) == NOW
+    assert leaves_at(owned_by("Job", "batch"), NOW) == NOW
+    assert leaves_at(owned_by("DaemonSet", "example.com"), NOW) == NOW
 
 
 def test_what_an_evicted_pod_looks_like():
@@ -194,8 +196,8 @@ def test_what_an_evicted_pod_looks_like():
         "message": "why",
         "qosClass": "Burstable",
         "conditions": [
-            {"type": "Own", "status": "True"},
             {"type": "PodScheduled", "status": "False", "lastTransitionTime": rfc3339(NOW)},
+            {"type": "Own", "status": "True"},
             {
                 "type": "DisruptionTarget",
                 "status": "True",
