@@ -7,10 +7,11 @@ things have come; `workload_controller.py` runs this.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from kube32_controllers.job_backoff import WHOLE_JOB, resting
 from kube32_controllers.job_indexes import Indexes, indexes_of
 from kube32_controllers.job_pods import (
     COMPONENT,
@@ -54,16 +55,16 @@ def plan_job(job: JsonObject, pods: Iterable[JsonObject], now: float) -> Plan:
     decided = verdict(job, seen, tally, mine, now)
     status, events = _new_status(job, about, seen, tally, decided, now)
     actions = _count_and_report(job, about, seen, tally, status)
-    later: float | None = None
-    if "deletionTimestamp" not in job["metadata"]:
-        if decided is not None:
-            actions += [action for pod in seen.active[:BURST] for action in told_delete(pod, about, COMPONENT)]
-        else:
-            most, later = room(seen.active, now)
-            actions += _pod_actions(job, about, seen, tally, mine, most)
-    due = deadline(job, status) if decided is None else None
-    moments = [at for at in (due, later) if at is not None and at > now]
-    return Plan((*actions, *events), min(moments, default=None))
+    moments: list[float | None] = []
+    if decided is not None:
+        actions += _stopped(job, about, seen, decided)
+    else:
+        moments.append(deadline(job, status))
+        if "deletionTimestamp" not in job["metadata"]:
+            started, later = _pod_actions(job, about, seen, tally, mine, now)
+            actions += started
+            moments += later
+    return Plan((*actions, *events), min((at for at in moments if at is not None and at > now), default=None))
 
 
 def _count_and_report(
@@ -111,12 +112,23 @@ def _after_the_end(job: JsonObject, pods: Sequence[JsonObject], now: float) -> P
 # pods that come and go
 
 
+def _stopped(job: JsonObject, about: JsonObject, seen: JobPods, decided: Verdict) -> Iterator[Action]:
+    """The end is decided: what still runs goes, and counts as failed unless the Job has succeeded without it."""
+    if "deletionTimestamp" in job["metadata"]:
+        return
+    if decided.kind == "SuccessCriteriaMet":
+        yield from withdrawn(seen.active, about)
+        return
+    for pod in seen.active[:BURST]:
+        yield from told_delete(pod, about, COMPONENT)
+
+
 def _pod_actions(
-    job: JsonObject, about: JsonObject, seen: JobPods, tally: Tally, pods: Sequence[JsonObject], most: int
-) -> list[Action]:
-    """Bring the number of active pods to what it should be, or nearer: most is how many may be created."""
+    job: JsonObject, about: JsonObject, seen: JobPods, tally: Tally, pods: Sequence[JsonObject], now: float
+) -> tuple[list[Action], list[float | None]]:
+    """Bring the number of active pods to what it should be, or nearer, and when to look again for more."""
     if job["spec"].get("suspend"):
-        return list(withdrawn(seen.active, about))
+        return list(withdrawn(seen.active, about)), []
     done = tally.completed | tally.failed_indexes
     surplus = surplus_indexes(job, seen.active, done) if indexed(job) else []
     doubled = {id(pod) for pod in surplus}
@@ -125,13 +137,24 @@ def _pod_actions(
     if len(running) > wanted:
         surplus += removal_order(running)[: len(running) - wanted]
     taken = running + (seen.terminating if waits_for_failure(job) else [])
-    failures = index_failures(pods, job) if per_index(job) else {}
-    births = [
-        job_pod(job, about, index, {FAILURES: str(failures.get(index, 0))} if per_index(job) else {})
-        for index in _births(job, taken, min(most, max(0, wanted - len(taken))), done)
-    ]
-    creates = [create_pod(pod, about, COMPONENT, tell=True) for pod in births]
-    return [*withdrawn(surplus, about), *creates]
+    missing = max(0, wanted - len(taken))
+    most, later = room(seen.active, now)
+    waiting = resting(job, pods, now) if missing else {}
+    if WHOLE_JOB in waiting:
+        missing = 0
+    births = _births(job, taken, min(most, missing), done | indexes_of(waiting))
+    creates = [create_pod(pod, about, COMPONENT, tell=True) for pod in _born(job, about, births, pods)]
+    return [*withdrawn(surplus, about), *creates], [later, *waiting.values()]
+
+
+def _born(
+    job: JsonObject, about: JsonObject, births: Iterable[int], pods: Sequence[JsonObject]
+) -> Iterator[JsonObject]:
+    if not per_index(job):
+        yield from (job_pod(job, about, index, {}) for index in births)
+        return
+    failures = index_failures(pods, job)
+    yield from (job_pod(job, about, index, {FAILURES: str(failures.get(index, 0))}) for index in births)
 
 
 def _wanted(job: JsonObject, running: Sequence[JsonObject], tally: Tally) -> int:
@@ -166,8 +189,10 @@ def _new_status(
     }
     counts = {"active": len(seen.active), "succeeded": tally.succeeded, "failed": tally.failed}
     status |= {name: number for name, number in counts.items() if number} | tally.indexes()
-    conditions, events = _suspension(job, about, list(old.get("conditions", [])), now)
-    if decided is not None:
+    conditions, events = list(old.get("conditions", [])), list[Emit]()
+    if decided is None:
+        conditions, events = _suspension(job, about, conditions, now)
+    else:
         conditions = _add(conditions, decided.kind, "True", decided.reason, decided.message, now)
     if decided is not None and not seen.active and not seen.terminating:
         final = "Failed" if decided.kind == "FailureTarget" else "Complete"
@@ -177,7 +202,7 @@ def _new_status(
             status["completionTime"] = rfc3339(now)
     if conditions:
         status["conditions"] = conditions
-    if not job["spec"].get("suspend"):
+    if decided is not None or not job["spec"].get("suspend"):
         status["startTime"] = old.get("startTime", rfc3339(now))
     return status, events
 
