@@ -1,19 +1,19 @@
-"""Validation of Job and CronJob.  Rules, order and words are upstream's `pkg/apis/batch/validation`."""
+"""Validation of Job and CronJob.  `workloads_job_policies.py` has a Job's policies.
+
+Rules, order and words are upstream's `pkg/apis/batch/validation`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from kube32_sim.api.errors import (
     FieldError,
-    duplicate,
     go_value,
     invalid_value,
     not_supported,
     required,
     too_long,
-    too_many,
 )
 from kube32_sim.api.validation import names
 from kube32_sim.api.validation.pod import validate_pod_template
@@ -26,6 +26,7 @@ from kube32_sim.api.validation.workloads_common import (
     selects,
     validate_label_selector,
 )
+from kube32_sim.api.validation.workloads_job_policies import pod_failure_policy, success_policy
 
 JsonObject = dict[str, Any]
 
@@ -44,7 +45,8 @@ _NUMBERS = (
     "maxFailedIndexes",
 )
 _MOST_INDEXES = 100_000
-_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+_MANY_COMPLETIONS, _MOST_BESIDE_MANY = 100_000, 10_000
+"""Beyond so many completions with a backoffLimitPerIndex, parallelism and maxFailedIndexes are limited further."""
 
 
 def validate_job(job: JsonObject) -> list[FieldError]:
@@ -98,9 +100,9 @@ def validate_job_spec(spec: JsonObject, path: str) -> list[FieldError]:
     found += _managed_by(spec.get("managedBy"), f"{path}.managedBy")
     found += _completion_mode(spec, path)
     if (policy := spec.get("podFailurePolicy")) is not None:
-        found += _pod_failure_policy(policy, spec, f"{path}.podFailurePolicy")
+        found += pod_failure_policy(policy, spec, f"{path}.podFailurePolicy")
     if (success := spec.get("successPolicy")) is not None:
-        found += _success_policy(success, spec, f"{path}.successPolicy")
+        found += success_policy(success, spec, f"{path}.successPolicy")
     found += _replacement_policy(spec, path)
     found += validate_pod_template(spec["template"], f"{path}.template")
     return found + _restart_policy(spec, f"{path}.template.spec.restartPolicy")
@@ -147,7 +149,27 @@ def _indexed(spec: JsonObject, path: str) -> list[FieldError]:
         if completions is not None and most > completions:
             why = "must be less than or equal to completions"
             found.append(invalid_value(f"{path}.maxFailedIndexes", most, why))
+        if most > _MOST_INDEXES:
+            why = f"must be less than or equal to {_MOST_INDEXES}"
+            found.append(invalid_value(f"{path}.maxFailedIndexes", most, why))
+    if (completions or 0) > _MANY_COMPLETIONS and spec.get("backoffLimitPerIndex") is not None:
+        found += _many_completions(spec, path)
     return found
+
+
+def _many_completions(spec: JsonObject, path: str) -> list[FieldError]:
+    """All failed indexes have to fit into a status."""
+    found: list[FieldError] = []
+    if spec.get("maxFailedIndexes") is None:
+        why = f"must be specified when completions is above {_MANY_COMPLETIONS}"
+        found.append(required(f"{path}.maxFailedIndexes", why))
+    beyond = f"when completions are above {_MANY_COMPLETIONS} and used with backoff limit per index"
+    why = f"must be less than or equal to {_MOST_BESIDE_MANY} {beyond}"
+    return found + [
+        invalid_value(f"{path}.{field}", spec[field], why)
+        for field in ("parallelism", "maxFailedIndexes")
+        if (spec.get(field) or 0) > _MOST_BESIDE_MANY
+    ]
 
 
 def _restart_policy(spec: JsonObject, path: str) -> list[FieldError]:
@@ -167,92 +189,6 @@ def _replacement_policy(spec: JsonObject, path: str) -> list[FieldError]:
         return []
     supported = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
     return [] if policy in supported else [not_supported(f"{path}.podReplacementPolicy", policy, supported)]
-
-
-def _pod_failure_policy(policy: JsonObject, spec: JsonObject, path: str) -> list[FieldError]:
-    rules = policy.get("rules") or []
-    if len(rules) > 20:
-        return [too_many(f"{path}.rules", len(rules), 20)]
-    pod = spec["template"].get("spec") or {}
-    containers = {each.get("name") for key in ("containers", "initContainers") for each in pod.get(key) or ()}
-    found: list[FieldError] = []
-    for index, rule in enumerate(rules):
-        found += _failure_rule(rule, spec, containers, f"{path}.rules[{index}]")
-    return found
-
-
-def _failure_rule(rule: JsonObject, spec: JsonObject, containers: set[Any], path: str) -> list[FieldError]:
-    found: list[FieldError] = []
-    action = rule.get("action", "")
-    if action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
-        why = "requires the backoffLimitPerIndex to be set"
-        found.append(invalid_value(f"{path}.action", action, why))
-    found += one_of(rule, path, "action", _ACTIONS)
-    codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or []
-    if codes is not None:
-        found += _exit_codes(codes, containers, f"{path}.onExitCodes")
-    if len(conditions) > 20:
-        found.append(too_many(f"{path}.onPodConditions", len(conditions), 20))
-    for index, condition in enumerate(conditions):
-        found += _pod_condition(condition, f"{path}.onPodConditions[{index}]")
-    if codes is not None and conditions:
-        why = "Invalid value: specifying both OnExitCodes and OnPodConditions is not supported"
-        found.append(FieldError("FieldValueInvalid", path, why))
-    if codes is None and not conditions:
-        why = "Invalid value: specifying one of OnExitCodes and OnPodConditions is required"
-        found.append(FieldError("FieldValueInvalid", path, why))
-    return found
-
-
-def _exit_codes(codes: JsonObject, containers: set[Any], path: str) -> list[FieldError]:
-    found = one_of(codes, path, "operator", ("In", "NotIn"))
-    name = codes.get("containerName")
-    if name is not None and name not in containers:
-        why = "must be one of the container or initContainer names in the pod template"
-        found.append(invalid_value(f"{path}.containerName", name, why))
-    values: Sequence[int] = codes.get("values") or []
-    if not values:
-        return [*found, invalid_value(f"{path}.values", [], "at least one value is required")]
-    if len(values) > 255:
-        return [*found, too_many(f"{path}.values", len(values), 255)]
-    if codes.get("operator") == "In" and 0 in values:
-        found.append(invalid_value(f"{path}.values[{values.index(0)}]", 0, "must not be 0 for the In operator"))
-    seen: set[int] = set()
-    for index, value in enumerate(values):
-        if value in seen:
-            found.append(duplicate(f"{path}.values[{index}]", value))
-        seen.add(value)
-    if list(values) != sorted(values):
-        found.append(invalid_value(f"{path}.values", list(values), "must be ordered"))
-    return found
-
-
-def _pod_condition(condition: JsonObject, path: str) -> list[FieldError]:
-    found: list[FieldError] = []
-    kind = condition.get("type", "")
-    found += (
-        [invalid_value(f"{path}.type", kind, why) for why in names.qualified_name(kind)]
-        if kind
-        else [required(f"{path}.type")]
-    )
-    return found + one_of(condition, path, "status", ("False", "True", "Unknown"))
-
-
-def _success_policy(policy: JsonObject, spec: JsonObject, path: str) -> list[FieldError]:
-    if spec.get("completionMode") != "Indexed":
-        return [invalid_value(path, policy, "requires indexed completion mode")]
-    rules = policy.get("rules") or []
-    if not rules:
-        return [required(f"{path}.rules", "at least one rules must be specified when the successPolicy is specified")]
-    if len(rules) > 20:
-        return [too_many(f"{path}.rules", len(rules), 20)]
-    found: list[FieldError] = []
-    for index, rule in enumerate(rules):
-        at = f"{path}.rules[{index}]"
-        if rule.get("succeededIndexes") is None and rule.get("succeededCount") is None:
-            found.append(required(at, "at least one of succeededCount or succeededIndexes must be specified"))
-        found += non_negative(rule, at, "succeededCount")
-    return found
 
 
 def validate_job_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
@@ -278,26 +214,43 @@ def _completions_update(spec: JsonObject, before: JsonObject) -> list[FieldError
     return []
 
 
-_SCHEDULING = ("nodeSelector", "tolerations", "affinity", "schedulingGates")
+_DIRECTIVES = ("nodeSelector", "tolerations", "schedulingGates")
 
 
 def _template_update(spec: JsonObject, old: JsonObject) -> list[FieldError]:
-    """The template is fixed, but for where pods may run while the Job is suspended and has not started."""
+    """The template is fixed, but for where pods may run and what they ask for while the Job is suspended and idle."""
     template, before = spec["template"], old["spec"]["template"]
     if template == before:
         return []
-    waiting = old["spec"].get("suspend") and not (old.get("status") or {}).get("startTime")
-    if waiting and _without_directives(template) == _without_directives(before):
+    if _idle(old) and _fixed_part(template) == _fixed_part(before):
         return []
     return immutable(template, before, "spec.template")
 
 
-def _without_directives(template: JsonObject) -> tuple[JsonObject, JsonObject]:
+def _idle(job: JsonObject) -> bool:
+    """Suspended, and without pods of a time before that."""
+    status = job.get("status") or {}
+    if not job["spec"].get("suspend") or status.get("active"):
+        return False
+    suspended = ("Suspended", "True")
+    told = any((one.get("type"), one.get("status")) == suspended for one in status.get("conditions") or ())
+    return told or not status.get("startTime")
+
+
+def _fixed_part(template: JsonObject) -> JsonObject:
+    """A template without what may change in a suspended Job."""
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
-    return (
-        {key: value for key, value in metadata.items() if key not in ("labels", "annotations")},
-        {key: value for key, value in spec.items() if key not in _SCHEDULING},
-    )
+    fixed = {key: value for key, value in spec.items() if key not in _DIRECTIVES}
+    affinity = {key: value for key, value in (spec.get("affinity") or {}).items() if key != "nodeAffinity"}
+    fixed["affinity"] = affinity or None
+    for kind in ("containers", "initContainers"):
+        fixed[kind] = [
+            {key: value for key, value in container.items() if key != "resources"} for container in spec.get(kind) or ()
+        ]
+    return {
+        "metadata": {key: value for key, value in metadata.items() if key not in ("labels", "annotations")},
+        "spec": fixed,
+    }
 
 
 def validate_cron_job(cron_job: JsonObject) -> list[FieldError]:
