@@ -144,6 +144,8 @@ class PodKeeper:
             entry = None
         if entry is None:
             entry = self._entries[_key(pod)] = Entry(pod, pod_requests(pod))
+        elif entry.pod["metadata"].get("generation") != pod["metadata"].get("generation"):
+            entry.requests = pod_requests(pod)  # it was resized
         entry.pod, entry.due = pod, 0.0
 
     def _forget(self, key: Key) -> None:

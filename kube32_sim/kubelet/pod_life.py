@@ -238,10 +238,28 @@ def _container_step(
     if container.running is None or seconds is None or container.running + seconds > now:
         return container
     ended = Ended(behaviour.exit_code, container.running, now)
-    policy = pod["spec"].get("restartPolicy", "Always")
-    if policy == "Never" or (policy == "OnFailure" and ended.code == 0) or pod["metadata"].get("deletionTimestamp"):
-        return replace(container, running=None, ended=ended)
-    return _restart(pod, spec, container, ended, happenings)
+    if runs_again(pod, spec, ended.code):
+        return _restart(pod, spec, container, ended, happenings)
+    return replace(container, running=None, ended=ended)
+
+
+def runs_again(pod: JsonObject, spec: JsonObject, code: int) -> bool:
+    """Whether a container that ended with this code is started again: by a rule of its own, its own policy, or the
+    pod's, the first that there is."""
+    if pod["metadata"].get("deletionTimestamp"):
+        return False
+    own = spec.get("restartPolicy")
+    if own is not None and any(_applies(rule, code) for rule in spec.get("restartPolicyRules") or ()):
+        return True
+    policy = own or pod["spec"].get("restartPolicy", "Always")
+    return policy == "Always" or (policy == "OnFailure" and code != 0)
+
+
+def _applies(rule: JsonObject, code: int) -> bool:
+    """Whether a rule, all of which restart, is about this exit code."""
+    codes = rule.get("exitCodes") or {}
+    among = code in (codes.get("values") or ())
+    return among if codes.get("operator") == "In" else not among
 
 
 def _restart(

@@ -73,6 +73,27 @@ def test_restart_policies(policy: str, code: str, again: bool) -> None:
     assert step.life.containers[0].restarts == int(again)
 
 
+@pytest.mark.parametrize(
+    ("own", "code", "again"),
+    [
+        ({"restartPolicy": "Never"}, "1", False),
+        ({"restartPolicy": "OnFailure"}, "1", True),
+        ({"restartPolicy": "OnFailure"}, "0", False),
+        ({"restartPolicy": "Always"}, "0", True),
+        ({"restartPolicy": "Never", "restartPolicyRules": [{"operator": "In", "values": [42, 43]}]}, "42", True),
+        ({"restartPolicy": "Never", "restartPolicyRules": [{"operator": "In", "values": [42, 43]}]}, "1", False),
+        ({"restartPolicy": "Never", "restartPolicyRules": [{"operator": "NotIn", "values": [42]}]}, "1", True),
+        ({"restartPolicy": "Never", "restartPolicyRules": [{"operator": "NotIn", "values": [42]}]}, "42", False),
+    ],
+)
+@pytest.mark.parametrize("policy", ["Always", "Never"])
+def test_a_containers_own_policy_and_rules_come_first(policy: str, own: dict[str, Any], code: str, again: bool) -> None:
+    rules = [{"action": "Restart", "exitCodes": codes} for codes in own.get("restartPolicyRules", ())]
+    given = pod(policy=policy, annotations={"run-seconds": "5", "exit-code": code})
+    given["spec"]["containers"][0] |= {**own, **({"restartPolicyRules": rules} if rules else {})}
+    assert runs(live(given, 5).life) == [again]
+
+
 def test_restarts_wait_ten_seconds_doubled_up_to_five_minutes() -> None:
     given = pod(annotations={"run-seconds": "0", "exit-code": "1"})
     life, _ = begin(given, T0)
