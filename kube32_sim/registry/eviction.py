@@ -126,13 +126,26 @@ def _spent(budget: JsonObject, pod_name: str, now: str) -> JsonObject:
     if len(status.get("disruptedPods") or ()) > MOST_DISRUPTED:
         raise errors.forbidden("policy", "poddisruptionbudget", name, TOO_BIG)
     if status.get("disruptionsAllowed", 0) <= 0:
-        desired, healthy = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
-        raise _refused(f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently", None)
+        raise _refused(f"The disruption budget {name} {_why_not(status)}", None)
     status["disruptionsAllowed"] -= 1
     if status["disruptionsAllowed"] == 0:
         _set_condition(status, _insufficient(status, now))
     status["disruptedPods"] = {**(status.get("disruptedPods") or {}), pod_name: now}
     return budget
+
+
+def _why_not(status: JsonObject) -> str:
+    """Where the budget could not be counted its numbers say nothing."""
+    conditions = status.get("conditions") or ()
+    told: JsonObject = next((one for one in conditions if one.get("type") == "DisruptionAllowed"), {})
+    message = told.get("message", "") if told.get("status") == "False" else ""
+    reason = told.get("reason", "")
+    if message and reason == "SyncFailed":
+        return f"does not allow evicting pods currently because it failed sync: {message}"
+    desired, healthy = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
+    if healthy <= desired:
+        return f"needs {desired} healthy pods and has {healthy} currently"
+    return "does not allow evicting pods currently" + (f" ({reason}): {message}" if message else "")
 
 
 def _insufficient(status: JsonObject, now: str) -> JsonObject:

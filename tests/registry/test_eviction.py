@@ -102,13 +102,26 @@ async def unready(cluster: Cluster, name: str) -> None:
     await cluster.client.patch(PODS, "default", name, {"status": status}, subresource="status")
 
 
-async def test_a_budget_without_room_says_what_it_needs(cluster: Cluster) -> None:
+@pytest.mark.parametrize(
+    ("healthy", "reason", "message", "why"),
+    [
+        (1, "InsufficientPods", "", "needs 2 healthy pods and has 1 currently"),
+        (2, "InsufficientPods", "", "needs 2 healthy pods and has 2 currently"),
+        (3, "SufficientPods", "", "does not allow evicting pods currently"),
+        (3, "Mine", "not today", "does not allow evicting pods currently (Mine): not today"),
+        (3, "SyncFailed", "no scale", "does not allow evicting pods currently because it failed sync: no scale"),
+        (1, "SyncFailed", "no scale", "does not allow evicting pods currently because it failed sync: no scale"),
+    ],
+)
+async def test_a_budget_without_room_says_why(cluster: Cluster, healthy, reason, message, why) -> None:
     await guarded_pods(cluster, allowed=0)
+    moment = {"lastTransitionTime": "2026-01-01T00:00:00Z"}
+    told = {"type": "DisruptionAllowed", "status": "False", "reason": reason, "message": message, **moment}
+    await budget_status(cluster, currentHealthy=healthy, desiredHealthy=2, conditions=[told])
     error = await refused(evict(cluster, "p0"))
     assert (error.code, error.reason) == (429, "TooManyRequests")
     assert error.message == "Cannot evict pod as it would violate the pod's disruption budget."
-    why = "The disruption budget b needs 1 healthy pods and has 3 currently"
-    assert error.details == {"causes": [{"reason": "DisruptionBudget", "message": why}]}
+    assert error.details == {"causes": [{"reason": "DisruptionBudget", "message": f"The disruption budget b {why}"}]}
     assert error.headers == ()
 
 
