@@ -11,6 +11,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kube32_sim.storage.interface import Heartbeat, Pulse
+
 JsonObject = dict[str, Any]
 
 
@@ -80,8 +82,12 @@ class Client(Protocol):
         resource_version: str = "",
         label_selector: str = "",
         field_selector: str = "",
+        heartbeats: bool = True,
     ) -> AbstractAsyncContextManager[AsyncIterator[WatchEvent]]:
-        """Events after resource_version (as `list` answered it); ends when the server ends it."""
+        """Events after resource_version (as `list` answered it); ends when the server ends it.
+
+        heartbeats: False lets events be left out that tell of a heartbeat only.
+        """
 
     async def create(
         self, resource: Resource, namespace: str, obj: JsonObject, *, subresource: str = "", name: str = ""
@@ -89,6 +95,12 @@ class Client(Protocol):
 
     async def update(self, resource: Resource, namespace: str, obj: JsonObject, *, subresource: str = "") -> JsonObject:
         """PUT, by obj's metadata.name; with metadata.resourceVersion only if that is current (else 409)."""
+
+    def pulse(self, resource: Resource, namespace: str, name: str, version: str, heartbeat: Heartbeat) -> Pulse | None:
+        """What writes the heartbeats of an object of this resourceVersion at once; None where that cannot be done.
+
+        That is so over HTTP; then each takes an `update` or a `patch`.
+        """
 
     async def patch(
         self,

@@ -17,20 +17,21 @@ import orjson
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import PATCHES, JsonObject, ListResult, Resource, Unreachable, WatchEvent
 from kube32_sim.kubeconfig import Access
+from kube32_sim.storage.interface import Heartbeat, Pulse
 from kube32_sim.version import VERSION
 
 JSON = "application/json"
-REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=60, connect=10)
 STREAM_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10)
 
 
 class HttpClient:
     """Use as `async with HttpClient(access) as client`, or call `close`.  Must be made inside a running event loop.
 
-    Failures are ApiError where the server answered, and Unreachable where it did not.
+    timeout: seconds that an answer may take.  Failures are ApiError where the server answered, and Unreachable where it
+    did not.
     """
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, *, timeout: float | None = 60) -> None:
         self._base = access.server.rstrip("/")
         headers = {"User-Agent": f"kube32-sim/{VERSION}", "Accept": JSON}
         if access.token:
@@ -41,7 +42,7 @@ class HttpClient:
         tls = _tls(access) if self._base.startswith("https:") else True
         self._session = aiohttp.ClientSession(
             headers=headers,
-            timeout=REQUEST_TIMEOUT,
+            timeout=aiohttp.ClientTimeout(total=timeout, connect=10),
             connector=aiohttp.TCPConnector(limit=0, ssl=tls),
             auto_decompress=True,
         )
@@ -87,6 +88,7 @@ class HttpClient:
         resource_version: str = "",
         label_selector: str = "",
         field_selector: str = "",
+        heartbeats: bool = True,
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
         """Events as they come; a connection that breaks is Unreachable, an end by the server just the end."""
         query = _selectors(label_selector, field_selector)
@@ -111,6 +113,9 @@ class HttpClient:
     async def update(self, resource: Resource, namespace: str, obj: JsonObject, *, subresource: str = "") -> JsonObject:
         path = path_of(resource, namespace, obj["metadata"]["name"], subresource)
         return await self._call("PUT", path, body=obj)
+
+    def pulse(self, resource: Resource, namespace: str, name: str, version: str, heartbeat: Heartbeat) -> Pulse | None:
+        return None
 
     async def patch(
         self,
@@ -160,7 +165,7 @@ class HttpClient:
         *,
         body: JsonObject | None = None,
         media: str = JSON,
-        timeout: aiohttp.ClientTimeout = REQUEST_TIMEOUT,
+        timeout: aiohttp.ClientTimeout | None = None,
     ) -> aiohttp.ClientResponse:
         try:
             return await self._session.request(
@@ -169,7 +174,7 @@ class HttpClient:
                 params=query,
                 data=None if body is None else orjson.dumps(body),
                 headers=None if body is None else {"Content-Type": media},
-                timeout=timeout,
+                timeout=timeout or self._session.timeout,
                 allow_redirects=False,
                 server_hostname=self._server_name,
             )

@@ -23,7 +23,7 @@ from kube32_sim.registry import subresources
 from kube32_sim.registry.deletion import success
 from kube32_sim.registry.reading import list_page, select
 from kube32_sim.registry.registry import Asked, Registry, Result
-from kube32_sim.storage.interface import Compacted
+from kube32_sim.storage.interface import Compacted, Heartbeat, Pulse
 from kube32_sim.storage.objects import StoredObject
 from kube32_sim.storage.watching import Hub, Objects, Selection
 
@@ -102,6 +102,7 @@ class LocalClient:
         resource_version: str = "",
         label_selector: str = "",
         field_selector: str = "",
+        heartbeats: bool = True,
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
         row = self._row(resource)
         selection = _selection(row, namespace, label_selector, field_selector)
@@ -116,7 +117,9 @@ class LocalClient:
             queue.extend(frames)
             signal.set()
 
-        member = self._hub.join(row.storage, selection, Objects(), deliver, lambda: deliver([None]))
+        member = self._hub.join(
+            row.storage, selection, Objects(), deliver, lambda: deliver([None]), heartbeats=heartbeats
+        )
         refusal: WatchEvent | None = None
         try:
             queue.extend(self._past(row, selection, since))
@@ -167,6 +170,11 @@ class LocalClient:
         if subresource in ("", "status"):
             return self._copy(row, await self._registry.update(asked, self._decoded(row, obj)))
         return await subresources.update(self._registry, asked, obj)
+
+    def pulse(self, resource: Resource, namespace: str, name: str, version: str, heartbeat: Heartbeat) -> Pulse | None:
+        row = self._row(resource)
+        asked = self._asked(row, namespace, name)
+        return self._registry.store.pulse(row.storage, asked.key, int(version), heartbeat)
 
     async def patch(
         self,

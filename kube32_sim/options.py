@@ -113,6 +113,8 @@ class ServeOptions:
     tls_key: Path | None = None
     tls_self_signed: bool = False
     allow_anonymous: bool = False
+    node_lease_duration_seconds: int = 15
+    node_status_update_frequency: float = 10.0
     service_cluster_ip_range: str = "10.96.0.0/16"
     service_node_port_range: str = "30000-32767"
     seed: int | None = None
@@ -121,6 +123,7 @@ class ServeOptions:
     def __post_init__(self) -> None:
         _check_numbers(self)
         _check_boards(self)
+        check_pace(self.node_lease_duration_seconds, self.node_status_update_frequency)
         _check_words(self)
         _check_access(self)
         _ = self.loops, self.service_network, self.node_ports
@@ -191,6 +194,14 @@ def _check_boards(options: ServeOptions) -> None:
     for kind, many in mix.items():
         if many > most:
             raise OptionError(f"--nodes: {many} of {kind} are more than {most}, the most of one kind in a mix")
+
+
+def check_pace(lease: int, report: float) -> None:
+    """What boards take for their leases' duration and the time between two reports (seconds)."""
+    if lease < 1:
+        raise OptionError(f"--node-lease-duration-seconds: {lease} is less than 1")
+    if report < 0.1:
+        raise OptionError("--node-status-update-frequency: shorter than 100ms")
 
 
 def _check_words(options: ServeOptions) -> None:

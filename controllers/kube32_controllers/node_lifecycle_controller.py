@@ -12,9 +12,9 @@ not the board's own clock.  A healthy node is looked at once per lease duration,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from kube32_controllers.taint_eviction import (
     COMPONENT,
@@ -33,6 +33,7 @@ from kube32_sim.runtime.actions import Action, Emit, Patch, Plan, Update, View, 
 JsonObject = dict[str, Any]
 
 LEASE_NAMESPACE = "kube-node-lease"
+LEASE_STORAGE = (LEASES.group, LEASES.plural)
 LEASE_SECONDS = 15.0
 """Where a node's Lease names no duration, or the node has no Lease."""
 NOT_RENEWED = "NodeStatusUnknown"
@@ -51,8 +52,7 @@ class Timeouts:
     interval: float = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Renewal:
+class Renewal(NamedTuple):
     """A Lease as last seen.  at: when its renewTime was seen to change.  fresh: while we watched, not before."""
 
     time: str
@@ -283,7 +283,7 @@ class NodeLifecycle:
         time, duration = spec.get("renewTime") or "", spec.get("leaseDurationSeconds") or None
         old = self._renewals.get(name)
         if old is not None and old.time == time:
-            self._renewals[name] = replace(old, duration=duration)
+            self._renewals[name] = old._replace(duration=duration)
         else:
             self._renewals[name] = Renewal(time, duration, self._moment(_seconds(time)), self._begun)
 
@@ -303,6 +303,31 @@ class NodeLifecycle:
         if self._timeouts.not_ready is not None:
             return self._timeouts.not_ready
         return (renewal.duration if renewal is not None else None) or LEASE_SECONDS
+
+    def heeds(self, event: Any) -> bool:
+        """A renewal is noted; it is of interest where it is not just one more of a healthy node."""
+        stored = event.stored
+        if stored.storage != LEASE_STORAGE or stored.namespace != LEASE_NAMESPACE:
+            return False
+        name: str = stored.name
+        old = self._renewals.get(name)
+        if old is None:
+            self._see(name, stored.object())
+        else:
+            self._renewals[name] = Renewal(event.heartbeat, old.duration, self._now(), self._begun)
+        return self._matters(name)
+
+    def postponed(self, key: str, now: float) -> float | None:
+        """A healthy node that has renewed meanwhile is looked at when it could be lost now."""
+        memory, renewal = self._nodes.get(key), self._renewals.get(key)
+        if memory is None or memory.watched or renewal is None or not renewal.time:
+            return None
+        if not memory.deadline <= now <= memory.deadline + self._timeouts.interval or renewal.at > now:
+            return None
+        due = renewal.at + self._duration(renewal)
+        if due > now:
+            memory.deadline = due
+        return due
 
     # deciding
 
@@ -347,7 +372,7 @@ class NodeLifecycle:
         renewal = self._renewals.get(name)
         if not unknown:
             if renewal is not None and renewal.at > now:
-                renewal = self._renewals[name] = replace(renewal, at=now)
+                renewal = self._renewals[name] = renewal._replace(at=now)
             if memory.floor > now or now > memory.deadline + OVERSLEPT + 2 * self._timeouts.interval:
                 memory.floor = now
             signs.append(memory.floor)

@@ -40,6 +40,8 @@ class Event(Protocol):
     @property
     def type(self) -> str: ...
     @property
+    def heartbeat(self) -> str: ...
+    @property
     def stored(self) -> Any: ...
 
 
@@ -157,6 +159,8 @@ class SchedulerCache:
         elif stored.storage == NODES:
             if event.type == "DELETED":
                 self.drop_node(stored.key)
+            elif event.heartbeat and stored.key not in self._unreported:
+                self._revisions[stored.key] = stored.revision
             else:
                 self.put_node(stored.object(), stored.revision)
 

@@ -24,7 +24,9 @@ class AllTypes(StoreView):
         self._initial = initial
         self._pending: dict[str, None] = {}
 
-    def subscribe(self, resources: Iterable[Resource], listener: Callable[[Event], None]) -> Callable[[], None]:
+    def subscribe(
+        self, resources: Iterable[Resource], listener: Callable[[Event], None], *, heartbeats: bool = False
+    ) -> Callable[[], None]:
         def hear(event: Any) -> None:
             keys = dict.fromkeys(self._concerned(event))
             if keys:

@@ -10,7 +10,8 @@ The API server is only ever spoken to through a `Client`: in process and over HT
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any
 
 from kube32_sim.client import PODS, Client, WatchEvent
@@ -24,27 +25,47 @@ from kube32_sim.runtime.recorder import Recorder
 
 JsonObject = dict[str, Any]
 
-RENEW_EVERY = 5.0
-REPORT_EVERY = 10.0
+RENEWALS = 3
+"""How often a lease is renewed while it lasts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """lease: seconds that a node's Lease lasts.  report: seconds between two reports when nothing changes."""
+
+    lease: int = 15
+    report: float = 10.0
 
 
 class Board:
     """`start` registers the board and lets it live on the clock; `stop` ends it, its objects stay as they are.
 
     registered: set when the Node is there.
+
+    What is the same every time, renewals and reports in which nothing is new, is done by alarms that wait for nobody
+    where the client can do that; the tasks do it where it cannot.
     """
 
-    def __init__(self, client: Client, clock: Clock, ids: Ids, name: str, profile: Profile) -> None:
+    def __init__(
+        self, client: Client, clock: Clock, ids: Ids, name: str, profile: Profile, pace: Pace | None = None
+    ) -> None:
         self.name = name
+        self._pace = pace or Pace()
+        self._renew_every = self._pace.lease / RENEWALS
         self._mine = f"spec.nodeName={name}"
         self._recorder = Recorder(client, clock, host=name)
         self._client = client
         self._clock = clock
         self._ids = ids
-        self._wake = clock.signal()
-        self._node = NodeKeeper(client, clock, self._recorder, name, profile, self._wake.set)
+        self._wake, self._renewal = clock.signal(), clock.signal()
+        self._node = NodeKeeper(client, clock, self._recorder, name, profile, self._wake.set, self._pace.lease)
         self._pods = PodKeeper(client, clock, self._recorder, name, profile)
         self._report_at, self._report_pause = 0.0, FIRST_RETRY
+        self._told = False
+        """Whether the last report arrived, or none was needed."""
+        self._renew_at = 0.0
+        self._unset_renewal: Callable[[], None] = lambda: None
+        self._unset_alarm: Callable[[], None] = lambda: None
         self._fault, self._fault_since = "", 0.0
         self.registered = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -54,6 +75,7 @@ class Board:
         self._spawn(self._work(), "work")
 
     async def stop(self) -> None:
+        self._unset_renewal()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -69,7 +91,7 @@ class Board:
             await self._clock.sleep(pause)
             pause = min(LONGEST_RETRY, pause * 2)
         self.registered.set()
-        self._report_at = self._clock.now() + self._first(REPORT_EVERY)
+        self._report_at = self._clock.now() + self._first(self._pace.report)
         self._spawn(self._renew(), "lease")
         self._spawn(self._node.follow(self._register), "node")
         self._spawn(self._follow_pods(), "pods")
@@ -93,11 +115,17 @@ class Board:
         return interval * (500 + self._ids.integer(500)) / 1000
 
     async def _renew(self) -> None:
-        due = self._clock.now() + self._first(RENEW_EVERY)
+        self._renew_at = self._clock.now() + self._first(self._renew_every)
+        self._unset_renewal = self._clock.call_at(self._renew_at, self._time_to_renew)
         while True:
-            await self._clock.sleep(max(0.0, due - self._clock.now()))
+            await self._renewal.wait()
             await attempt(self._node.renew, f"renewing the lease of {self.name}")
-            due = max(due + RENEW_EVERY, self._clock.now())
+
+    def _time_to_renew(self) -> None:
+        if not self._node.renew_at_once():
+            self._renewal.set()
+        self._renew_at = max(self._renew_at + self._renew_every, self._clock.now())
+        self._unset_renewal = self._clock.call_at(self._renew_at, self._time_to_renew)
 
     async def _follow_pods(self) -> None:
         async def listed(pods: list[JsonObject]) -> None:
@@ -122,11 +150,21 @@ class Board:
     async def _wait_for_work(self) -> None:
         due = self._pods.next_due() if self._fault != "stopped" else None
         at = self._report_at if due is None else min(due, self._report_at)
-        cancel = self._clock.call_at(at, self._wake.set)
+        self._unset_alarm = self._clock.call_at(at, lambda: self._time_to_work(due))
         try:
             await self._wake.wait()
         finally:
-            cancel()
+            self._unset_alarm()
+
+    def _time_to_work(self, pods_due: float | None) -> None:
+        """Pods are due, or it is time for a report: nothing has changed since the last one, or this were called off."""
+        now = self._clock.now()
+        if (pods_due is not None and pods_due <= now) or not (self._told and self._node.report_at_once()):
+            self._wake.set()
+            return
+        self._report_at = now + self._pace.report
+        at = self._report_at if pods_due is None else min(pods_due, self._report_at)
+        self._unset_alarm = self._clock.call_at(at, lambda: self._time_to_work(pods_due))
 
     async def _tend(self, entry: Entry) -> None:
         silent = bool(self._fault)
@@ -140,8 +178,9 @@ class Board:
         free, now = self._pods.free(), self._clock.now()
         if now < self._report_at and free == self._node.reported:
             return
-        if await attempt(lambda: self._node.report(free), f"reporting board {self.name}"):
-            self._report_at, self._report_pause = now + REPORT_EVERY, FIRST_RETRY
+        self._told = await attempt(lambda: self._node.report(free), f"reporting board {self.name}")
+        if self._told:
+            self._report_at, self._report_pause = now + self._pace.report, FIRST_RETRY
         else:
             self._report_at = now + self._report_pause
             self._report_pause = min(LONGEST_RETRY, self._report_pause * 2)

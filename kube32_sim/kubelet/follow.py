@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from kube32_sim.api.errors import ApiError
@@ -25,12 +26,14 @@ async def follow(
     field_selector: str,
     on_list: Callable[[list[JsonObject]], Awaitable[None]],
     on_event: Callable[[WatchEvent], None],
+    *,
+    heartbeats: bool = True,
 ) -> None:
     """Hand over all objects of a selection, then every change, for ever.
 
     `on_list` gets the whole truth, at first and whenever changes may have been missed; it may raise what a client
     raises, and is called again then.  A stream that the server ends is taken up where it ended.  Failures are waited
-    out, twice as long each time.
+    out, twice as long each time.  heartbeats: as `Client.watch` has it.
     """
     revision, pause = "", FIRST_PAUSE
     while True:
@@ -40,7 +43,10 @@ async def follow(
                 await on_list(result.items)
                 revision = result.resource_version
             started = clock.now()
-            revision = await _watch(client, resource, field_selector, revision, on_event)
+            stream = client.watch(
+                resource, resource_version=revision, field_selector=field_selector, heartbeats=heartbeats
+            )
+            revision = await _watch(stream, resource, revision, on_event)
             if clock.now() - started >= 1.0:
                 pause = FIRST_PAUSE
         except (ApiError, Unreachable) as error:
@@ -54,13 +60,16 @@ async def follow(
 
 
 async def _watch(
-    client: Client, resource: Resource, field_selector: str, revision: str, on_event: Callable[[WatchEvent], None]
+    stream: AbstractAsyncContextManager[AsyncIterator[WatchEvent]],
+    resource: Resource,
+    revision: str,
+    on_event: Callable[[WatchEvent], None],
 ) -> str:
     """One stream; answers the revision to go on from, "" where only a new list helps."""
-    async with client.watch(resource, resource_version=revision, field_selector=field_selector) as events:
+    async with stream as events:
         async for event in events:
             if event.type == "ERROR":
-                log.debug("watch of %s (%s) ended: %s", resource.plural, field_selector, event.object.get("message"))
+                log.debug("watch of %s ended: %s", resource.plural, event.object.get("message"))
                 return ""
             revision = event.object["metadata"]["resourceVersion"]
             if event.type != "BOOKMARK":

@@ -11,10 +11,11 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.api.requests import Amounts
 from kube32_sim.api.steering import FAULT, FAULTS, problems
 from kube32_sim.client import LEASES, NODES, Client, WatchEvent
-from kube32_sim.clock import Clock
+from kube32_sim.clock import Clock, rfc3339, rfc3339_micro
 from kube32_sim.kubelet.boards import Profile
 from kube32_sim.kubelet.follow import follow
 from kube32_sim.kubelet.node_object import (
+    CONDITIONS,
     LEASE_NAMESPACE,
     heartbeat,
     lease_object,
@@ -25,10 +26,12 @@ from kube32_sim.kubelet.node_object import (
 )
 from kube32_sim.runtime.actions import Emit, reference
 from kube32_sim.runtime.recorder import Recorder
+from kube32_sim.storage.interface import Heartbeat, Pulse
 
 JsonObject = dict[str, Any]
 
 COMPONENT = "kubelet"
+OUR_CONDITIONS = frozenset(kind for kind, *_ in CONDITIONS)
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +40,14 @@ class NodeKeeper:
     """node: as last seen, None while there is none.  changed: called when the report should be looked at again."""
 
     def __init__(
-        self, client: Client, clock: Clock, recorder: Recorder, name: str, profile: Profile, changed: Callable[[], None]
+        self,
+        client: Client,
+        clock: Clock,
+        recorder: Recorder,
+        name: str,
+        profile: Profile,
+        changed: Callable[[], None],
+        lease_seconds: int,
     ) -> None:
         self.name = name
         self.profile = profile
@@ -48,16 +58,15 @@ class NodeKeeper:
         self._clock = clock
         self._recorder = recorder
         self._changed = changed
+        self._lease_seconds = lease_seconds
         self._lease: JsonObject | None = None
+        """As last written; ours alone, as `node` is."""
+        self.fault = ""
+        """What is wrong with the board, by its Node's annotation: `partitioned`, `stopped` or nothing."""
+        self._node_pulse: Pulse | None = None
+        self._lease_pulse: Pulse | None = None
         self._complaints: list[str] = []
         """What is wrong with the Node's annotations, as far as it has been told."""
-
-    @property
-    def fault(self) -> str:
-        """What is wrong with the board, by its Node's annotation: `partitioned`, `stopped` or nothing."""
-        annotations = (self.node or {}).get("metadata", {}).get("annotations") or {}
-        fault = annotations.get(FAULT, "")
-        return fault if fault in FAULTS else ""
 
     async def register(self, free: Amounts) -> None:
         """Make the Node, or take over the one that is there; then the first lease."""
@@ -68,7 +77,9 @@ class NodeKeeper:
             if error.reason != "AlreadyExists":
                 raise
             node = await self._take_over(free, now)
-        self.node, self.reported, self._lease = node, free, None
+        self.reported = free
+        self._hold_lease(None)
+        self._hold(node)
         await self.renew()
         about = reference("v1", "Node", node)
         self._recorder.record(Emit(about, "Normal", "Starting", "Starting kubelet.", COMPONENT))
@@ -81,17 +92,33 @@ class NodeKeeper:
         status = {"status": node_status(self.name, self.profile, free, node, now)}
         return await self._client.patch(NODES, "", self.name, status, subresource="status", kind="strategic")
 
+    def renew_at_once(self) -> bool:
+        """Renew the lease without waiting, if the client can (see `Client.pulse`); True too where none is to be."""
+        if self.node is None or self.fault:
+            return True
+        pulse = self._lease_pulse
+        return pulse is not None and pulse.beat(rfc3339_micro(self._clock.now()))
+
+    def report_at_once(self) -> bool:
+        """Report that everything is as it was, without waiting, if the client can."""
+        pulse = self._node_pulse
+        if pulse is None or self.fault or self.reported is None:
+            return False
+        return pulse.beat(rfc3339(self._clock.now()))
+
     async def renew(self) -> None:
         """One renewal of the lease; one that somebody removed or changed is made anew or read again."""
         if self.node is None or self.fault:
             return
         if self._lease is not None:
             with suppress(ApiError):  # it was removed or changed by somebody: below
+                if self._lease_pulse is not None:
+                    self._lease["metadata"]["resourceVersion"] = str(self._lease_pulse.revision)
                 await self._put(self._lease)
                 return
         try:
-            lease = lease_object(self.node, self._clock.now())
-            self._lease = await self._client.create(LEASES, LEASE_NAMESPACE, lease)
+            lease = lease_object(self.node, self._lease_seconds, self._clock.now())
+            self._hold_lease(await self._client.create(LEASES, LEASE_NAMESPACE, lease))
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
@@ -99,9 +126,17 @@ class NodeKeeper:
             await self._put({**there, "metadata": {**there["metadata"], **_owners(lease)}})
 
     async def _put(self, lease: JsonObject) -> None:
-        self._lease = None
-        spec = {**lease.get("spec", {}), **lease_spec(self.name, self._clock.now())}
-        self._lease = await self._client.update(LEASES, LEASE_NAMESPACE, {**lease, "spec": spec})
+        self._hold_lease(None)
+        spec = {**lease.get("spec", {}), **lease_spec(self.name, self._lease_seconds, self._clock.now())}
+        self._hold_lease(await self._client.update(LEASES, LEASE_NAMESPACE, {**lease, "spec": spec}))
+
+    def _hold_lease(self, lease: JsonObject | None) -> None:
+        """The Lease as it is now, and what writes its next renewals."""
+        self._lease, self._lease_pulse = lease, None
+        if lease is not None:
+            heartbeat = Heartbeat("renewTime", lease["spec"]["renewTime"])
+            version = lease["metadata"]["resourceVersion"]
+            self._lease_pulse = self._client.pulse(LEASES, LEASE_NAMESPACE, self.name, version, heartbeat)
 
     async def report(self, free: Amounts) -> None:
         """Write what is free, and that the board is well; everything else too where the Node may not know it."""
@@ -120,7 +155,7 @@ class NodeKeeper:
             if error.code != 404:
                 raise
             log.info("node %s is gone", self.name)
-            self.node = None
+            self._hold(None)
         else:
             self.reported = free
             self._see(node)
@@ -134,12 +169,13 @@ class NodeKeeper:
             else:
                 await register()
 
-        await follow(self._client, self._clock, NODES, f"metadata.name={self.name}", listed, self._on_event)
+        mine = f"metadata.name={self.name}"
+        await follow(self._client, self._clock, NODES, mine, listed, self._on_event, heartbeats=False)
 
     def _on_event(self, event: WatchEvent) -> None:
         """A Node that was deleted stays away, as with a real kubelet, until somebody makes it again."""
         if event.type == "DELETED":
-            self.node = None
+            self._hold(None)
         else:
             self._see(event.object)
 
@@ -148,13 +184,24 @@ class NodeKeeper:
         if known and _revision(node) < _revision(self.node):
             return  # an answer that the watch has overtaken
         fault = self.fault
-        self.node = node
+        self._hold(node)
         if not known:
-            self._lease, self._complaints = None, []
+            self._hold_lease(None)
+            self._complaints = []
         self._complain(node)
         if not known or not is_ready(node) or fault != self.fault:
             self.reported = None
             self._changed()
+
+    def _hold(self, node: JsonObject | None) -> None:
+        """The Node as it is now, and what follows from it."""
+        self.node = node
+        self.fault = fault_of(node) if node is not None else ""
+        self._node_pulse = None
+        text = last_heartbeat(node) if node is not None else ""
+        if node is not None and text:
+            heartbeat = Heartbeat("lastHeartbeatTime", text, len(CONDITIONS))
+            self._node_pulse = self._client.pulse(NODES, "", self.name, node["metadata"]["resourceVersion"], heartbeat)
 
     def _complain(self, node: JsonObject) -> None:
         """Tell what is newly wrong with the annotations; a board with a fault cannot."""
@@ -166,6 +213,18 @@ class NodeKeeper:
                 about = reference("v1", "Node", node)
                 self._recorder.record(Emit(about, "Warning", "InvalidAnnotation", problem, COMPONENT))
         self._complaints = found
+
+
+def fault_of(node: JsonObject) -> str:
+    fault: str = (node["metadata"].get("annotations") or {}).get(FAULT, "")
+    return fault if fault in FAULTS else ""
+
+
+def last_heartbeat(node: JsonObject) -> str:
+    """The lastHeartbeatTime that all the conditions have that a board keeps, or ""."""
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    times = [one.get("lastHeartbeatTime", "") for one in conditions if one.get("type") in OUR_CONDITIONS]
+    return times[0] if len(times) == len(CONDITIONS) and len(set(times)) == 1 else ""
 
 
 def _revision(node: JsonObject | None) -> int:

@@ -18,7 +18,6 @@ from kube32_sim.version import GIT_VERSION, VERSION
 JsonObject = dict[str, Any]
 
 LEASE_NAMESPACE = "kube-node-lease"
-LEASE_SECONDS = 15
 BYTES = ("memory", "ephemeral-storage", PSRAM)
 OPERATING_SYSTEM = "freertos"
 CONDITIONS = (
@@ -124,7 +123,7 @@ def node_info(name: str, profile: Profile) -> JsonObject:
     }
 
 
-def lease_object(node: JsonObject, now: float) -> JsonObject:
+def lease_object(node: JsonObject, seconds: int, now: float) -> JsonObject:
     """A node's Lease, owned by the Node so that it goes with it."""
     meta = node["metadata"]
     owner = {"apiVersion": "v1", "kind": "Node", "name": meta["name"], "uid": meta["uid"]}
@@ -132,9 +131,9 @@ def lease_object(node: JsonObject, now: float) -> JsonObject:
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
         "metadata": {"name": meta["name"], "namespace": LEASE_NAMESPACE, "ownerReferences": [owner]},
-        "spec": lease_spec(meta["name"], now),
+        "spec": lease_spec(meta["name"], seconds, now),
     }
 
 
-def lease_spec(name: str, now: float) -> JsonObject:
-    return {"holderIdentity": name, "leaseDurationSeconds": LEASE_SECONDS, "renewTime": rfc3339_micro(now)}
+def lease_spec(name: str, seconds: int, now: float) -> JsonObject:
+    return {"holderIdentity": name, "leaseDurationSeconds": seconds, "renewTime": rfc3339_micro(now)}

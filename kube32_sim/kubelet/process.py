@@ -10,7 +10,7 @@ from kube32_sim.client import Client
 from kube32_sim.clock import Clock, RealClock
 from kube32_sim.ids import Ids
 from kube32_sim.kubeconfig import Access
-from kube32_sim.kubelet.agent import Board
+from kube32_sim.kubelet.agent import Board, Pace
 from kube32_sim.kubelet.boards import profiles
 
 START_EVERY = 0.003
@@ -22,9 +22,11 @@ log = logging.getLogger(__name__)
 class Boards:
     """Boards by (node name, profile) that live on one clock."""
 
-    def __init__(self, client: Client, clock: Clock, ids: Ids, boards: Sequence[tuple[str, str]]) -> None:
+    def __init__(
+        self, client: Client, clock: Clock, ids: Ids, boards: Sequence[tuple[str, str]], pace: Pace | None = None
+    ) -> None:
         self._clock = clock
-        self._boards = [Board(client, clock, ids, name, profiles()[profile]) for name, profile in boards]
+        self._boards = [Board(client, clock, ids, name, profiles()[profile], pace) for name, profile in boards]
 
     async def start(self) -> None:
         """Answers when all are registered."""
@@ -43,12 +45,12 @@ class Boards:
         await asyncio.gather(*(board.stop() for board in self._boards))
 
 
-async def run_boards(access: Access, names: Sequence[str], profile: str) -> None:
+async def run_boards(access: Access, names: Sequence[str], profile: str, pace: Pace) -> None:
     """Run boards over HTTP until cancelled.  A server that is not there (yet) is waited for."""
     from kube32_sim.http_client import HttpClient
 
     async with HttpClient(access) as client:
-        boards = Boards(client, RealClock(), Ids(), [(name, profile) for name in names])
+        boards = Boards(client, RealClock(), Ids(), [(name, profile) for name in names], pace)
         log.info("boards of kind %s for %s: %s", profile, access.server, _named(names))
         try:
             await boards.start_slowly()

@@ -39,7 +39,9 @@ class Source(View, Protocol):
     """The view a runner hands to its loop, and where it hears of changes (`view.StoreView`)."""
 
     def stored(self, resource: Resource) -> Iterable[Any]: ...
-    def subscribe(self, resources: Iterable[Resource], listener: Callable[[Event], None]) -> Callable[[], None]: ...
+    def subscribe(
+        self, resources: Iterable[Resource], listener: Callable[[Event], None], *, heartbeats: bool = False
+    ) -> Callable[[], None]: ...
     async def read(self, resource: Resource, uid: str) -> View: ...
 
 
@@ -58,6 +60,20 @@ class OwningLoop(Loop, Protocol):
 
     def owned_by(self, key: str, view: View) -> tuple[Resource, str] | None:
         """What `plan` is going to ask `View.owned` for: it is read beforehand, while others get their turns."""
+
+
+class HeedingLoop(Loop, Protocol):
+    """A loop to which heartbeats matter."""
+
+    def heeds(self, event: Event) -> bool:
+        """Take note of a heartbeat; answers whether there is anything to do about it."""
+
+
+class PatientLoop(Loop, Protocol):
+    """A loop whose keys are mostly not due after all when their time has come."""
+
+    def postponed(self, key: str, now: float) -> float | None:
+        """Until when a due key can wait, as far as that can be told at a glance; None: it is due."""
 
 
 class Agenda:
@@ -83,6 +99,15 @@ class Agenda:
             heappop(heap)
         return heap[0][0] if heap else None
 
+    def postpone(self, now: float, until: Callable[[str, float], float | None]) -> None:
+        """Put off the keys due by now that can wait; it ends at the first that cannot."""
+        while (when := self.first()) is not None and when <= now:
+            key = self._heap[0][1]
+            later = until(key, now)
+            if later is None or later <= now:
+                return
+            self.set(key, later)
+
     def take(self, now: float) -> Iterator[str]:
         """Keys due by now, the longest due first; each is taken off."""
         while (when := self.first()) is not None and when <= now:
@@ -105,6 +130,8 @@ class Runner:
         self._interval = interval
         self._sweep: Callable[[View, float], Iterator[str | None]] | None = getattr(loop, "sweep", None)
         self._owned_by: Callable[[str, View], tuple[Resource, str] | None] | None = getattr(loop, "owned_by", None)
+        self._heeds: Callable[[Event], bool] | None = getattr(loop, "heeds", None)
+        self._postponed: Callable[[str, float], float | None] | None = getattr(loop, "postponed", None)
         self._resources = {storage_of(resource): resource for resource in loop.watches}
         self._dirty: dict[str, None] = {}
         self._unseen: list[tuple[Resource, Any]] = []
@@ -118,10 +145,13 @@ class Runner:
         self._done = 0
         self._task: asyncio.Task[None] | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
+        self._unset: Callable[[], None] = lambda: None
+        """Cancels the alarm that is set for the next pass."""
 
     def start(self) -> None:
         """Begin: the first pass, over everything there is, comes at once."""
-        self._unsubscribe = self._view.subscribe(self._loop.watches, self._observe)
+        heartbeats = self._heeds is not None
+        self._unsubscribe = self._view.subscribe(self._loop.watches, self._observe, heartbeats=heartbeats)
         if self._sweep is None:
             for resource in self._loop.watches:
                 self._unseen += ((resource, stored) for stored in self._view.stored(resource))
@@ -143,6 +173,8 @@ class Runner:
 
         Before and after, since an object may have moved away.
         """
+        if event.heartbeat and not (self._heeds is not None and self._heeds(event)):
+            return
         if self._sweep is None:
             resource = self._resources[event.stored.storage]
             keys = self._keys_of(resource, event.previous) if event.previous is not None else ()
@@ -182,12 +214,23 @@ class Runner:
 
     async def _until_due(self) -> None:
         while (when := self._next_pass()) is None or when > self._clock.now():
-            cancel = self._clock.call_at(when, self._signal.set) if when is not None else None
+            if when is not None:
+                self._unset = self._clock.call_at(when, self._alarm)
             try:
                 await self._signal.wait()
             finally:
-                if cancel is not None:
-                    cancel()
+                self._unset()
+
+    def _alarm(self) -> None:
+        """The time of the next pass has come, unless what is due can wait."""
+        now = self._clock.now()
+        if self._postponed is not None and self._dirty_since is None:
+            self._agenda.postpone(now, self._postponed)
+        when = self._next_pass()
+        if when is None or when <= now:
+            self._signal.set()
+        else:
+            self._unset = self._clock.call_at(when, self._alarm)
 
     def _next_pass(self) -> float | None:
         """When the next pass is: None while nothing has changed and nothing is due."""

@@ -16,10 +16,15 @@ STRIDE = 128
 
 
 class Event(Protocol):
-    """One change.  stored: the state after it (for DELETED the last one); previous: the state before, or None."""
+    """One change.  stored: the state after it (for DELETED the last one); previous: the state before, or None.
+
+    heartbeat: its time, where only that is another.
+    """
 
     @property
     def type(self) -> str: ...
+    @property
+    def heartbeat(self) -> str: ...
     @property
     def stored(self) -> Any: ...
     @property
@@ -34,7 +39,7 @@ class Store(Protocol):
     def by_field(self, storage: Storage, field: str, value: str) -> Sequence[Any]: ...
     def by_owner(self, uid: str) -> Sequence[Any]: ...
     def subscribe(
-        self, listener: Callable[[Any], None], storages: Iterable[Storage] | None = None
+        self, listener: Callable[[Any], None], storages: Iterable[Storage] | None = None, *, heartbeats: bool = False
     ) -> Callable[[], None]: ...
 
 
@@ -82,9 +87,14 @@ class StoreView:
         """All objects of a type, undecoded."""
         return self._store.list(storage_of(resource))
 
-    def subscribe(self, resources: Iterable[Resource], listener: Callable[[Event], None]) -> Callable[[], None]:
-        """Call `listener(event)` at every change of these types, before the write returns; answers how to stop."""
-        return self._store.subscribe(listener, [storage_of(resource) for resource in resources])
+    def subscribe(
+        self, resources: Iterable[Resource], listener: Callable[[Event], None], *, heartbeats: bool = False
+    ) -> Callable[[], None]:
+        """Call `listener(event)` at every change of these types, before the write returns; answers how to stop.
+
+        heartbeats: at heartbeats too.
+        """
+        return self._store.subscribe(listener, [storage_of(resource) for resource in resources], heartbeats=heartbeats)
 
 
 class _ReadView(StoreView):

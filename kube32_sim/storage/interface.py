@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from kube32_sim.storage.objects import Event, StoredObject
@@ -41,6 +41,26 @@ class Compacted(Exception):
 
 class Remove:
     """Returned by an `update` function: the object goes, in the state it was last stored in."""
+
+
+class Heartbeat(NamedTuple):
+    """A field outside of the metadata that tells the time of an object's last heartbeat, so many times the same."""
+
+    field: str
+    text: str
+    times: int = 1
+
+
+class Pulse(Protocol):
+    """Writes the heartbeats of one object, at once and without a word to those who subscribed to changes that matter.
+
+    revision: of the object after the last beat.
+    """
+
+    revision: int
+
+    def beat(self, text: str) -> bool:
+        """Write a new time.  False where anybody else has written the object meanwhile: this pulse is over then."""
 
 
 class Stored(Protocol):
@@ -142,7 +162,16 @@ class Store(Protocol):
     async def delete(self, storage: Storage, key: str, check: Callable[[StoredObject], None]) -> Change:
         """Raises KeyMissing, and what `check` raises."""
 
+    def pulse(self, storage: Storage, key: str, revision: int, heartbeat: Heartbeat) -> Pulse | None:
+        """The pulse of an object that is of this revision and tells of its last heartbeat in this way.
+
+        None where that is not so, or the store cannot write without waiting: an `update` can always.
+        """
+
     def subscribe(
-        self, listener: Callable[[Event], None], storages: Iterable[Storage] | None = None
+        self, listener: Callable[[Event], None], storages: Iterable[Storage] | None = None, *, heartbeats: bool = False
     ) -> Callable[[], None]:
-        """Call `listener(event)` at every append (of these types), before the write returns; answers how to stop."""
+        """Call `listener(event)` at every append (of these types), before the write returns; answers how to stop.
+
+        heartbeats: at those of a `pulse` too.
+        """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -21,6 +21,7 @@ from kube32_sim.storage.interface import (
     Change,
     Compacted,
     EventType,
+    Heartbeat,
     JsonObject,
     KeyExists,
     KeyMissing,
@@ -29,11 +30,14 @@ from kube32_sim.storage.interface import (
     Store,
     Updater,
 )
+from kube32_sim.storage.memory_pulse import MemoryPulse
 from kube32_sim.storage.objects import Decoded, Event, StoredObject
 
 log = logging.getLogger(__name__)
 
 Listener = Callable[[Event], None]
+TRIM_STRIDE = 16
+"""Heartbeats after which the history is looked at."""
 _SORTED = orjson.OPT_SORT_KEYS
 
 
@@ -56,6 +60,12 @@ class Bucket:
             if previous is not None and previous.value(field) != value:
                 self._unindex(previous, field)
             self.indexes.setdefault((field, value), {})[stored.key] = stored
+
+    def renew(self, stored: StoredObject) -> None:
+        """In the place of the one of its key, which has the same metadata and fields."""
+        dict.__setitem__(self.objects, stored.key, stored)  # the order of keys stays
+        for field in self.row.indexed:
+            self.indexes[field, stored.value(field)][stored.key] = stored
 
     def drop(self, stored: StoredObject) -> None:
         del self.objects[stored.key]
@@ -100,12 +110,14 @@ class MemoryStore:
         self._clock = clock
         self._limits = (history_events, history_bytes, history_seconds)
         self._buckets: dict[Storage, Bucket] = {}
-        self._log: deque[tuple[Bucket, Event]] = deque()
+        self._log: deque[Event] = deque()
         self._log_bytes = 0
         self._compacted = 0
         self._uids: dict[str, StoredObject] = {}
         self._owned: dict[str, dict[tuple[Storage, str], StoredObject]] = {}
         self._listeners: dict[Storage | None, list[Listener]] = {None: []}
+        self._attentive: dict[Storage | None, list[Listener]] = {None: []}
+        """Those of the listeners who hear of heartbeats too."""
         self._decoded = Decoded()
 
     # reading
@@ -243,6 +255,28 @@ class MemoryStore:
         check(current)
         return self._remove(bucket, current)
 
+    def pulse(self, storage: Storage, key: str, revision: int, heartbeat: Heartbeat) -> MemoryPulse | None:
+        bucket = self.bucket(storage)
+        current: StoredObject | None = bucket.objects.get(key)
+        if current is None or current.revision != revision or not current.tells(heartbeat):
+            return None
+        return MemoryPulse(self, bucket, current, heartbeat)
+
+    def renew(self, bucket: Bucket, stored: StoredObject, previous: StoredObject, text: str) -> None:
+        """Store what only a heartbeat makes another."""
+        self.revision = stored.revision
+        bucket.renew(stored)
+        self._uids[stored.uid] = stored
+        for uid in stored.owners:
+            self._owned[uid][stored.storage, stored.key] = stored
+        event = Event("MODIFIED", stored, previous, self._clock.now(), text)
+        bucket.events.append(event)
+        self._log.append(event)
+        self._log_bytes += previous.size
+        if self.revision % TRIM_STRIDE == 0:
+            self._trim(event.time)
+        self._tell(event, self._attentive)
+
     def _new(self, bucket: Bucket, key: str, obj: JsonObject) -> StoredObject:
         values = bucket.values(obj)
         stored = StoredObject(bucket.storage, key, obj, self.revision + 1, bucket.row.fields, values, self._decoded)
@@ -278,42 +312,53 @@ class MemoryStore:
     def _append(self, bucket: Bucket, kind: EventType, stored: StoredObject, previous: StoredObject | None) -> None:
         event = Event(kind, stored, previous, self._clock.now())
         bucket.events.append(event)
-        self._log.append((bucket, event))
+        self._log.append(event)
         self._log_bytes += event.weight
         self._trim(event.time)
-        for listener in (*self._listeners.get(bucket.storage, ()), *self._listeners[None]):
+        self._tell(event, self._listeners)
+
+    @staticmethod
+    def _tell(event: Event, listeners: Mapping[Storage | None, Sequence[Listener]]) -> None:
+        stored = event.stored
+        for listener in (*listeners.get(stored.storage, ()), *listeners[None]):
             try:
                 listener(event)
             except Exception:
-                log.exception("a listener failed on %s %s %s", kind, bucket.storage[1], stored.key)
+                log.exception("a listener failed on %s %s %s", event.type, stored.storage[1], stored.key)
 
     # history
 
-    def subscribe(self, listener: Listener, storages: Iterable[Storage] | None = None) -> Callable[[], None]:
+    def subscribe(
+        self, listener: Listener, storages: Iterable[Storage] | None = None, *, heartbeats: bool = False
+    ) -> Callable[[], None]:
         places: list[Storage | None] = [None] if storages is None else list(storages)
-        for place in places:
-            self._listeners.setdefault(place, []).append(listener)
+        told = (self._listeners, self._attentive) if heartbeats else (self._listeners,)
+        for listeners in told:
+            for place in places:
+                listeners.setdefault(place, []).append(listener)
 
         def stop() -> None:
-            for place in places:
-                self._listeners[place].remove(listener)
+            for listeners in told:
+                for place in places:
+                    listeners[place].remove(listener)
 
         return stop
 
     def _trim(self, now: float) -> None:
         events, size, seconds = self._limits
-        while self._log and (len(self._log) > events or self._log_bytes > size or self._log[0][1].time < now - seconds):
+        while self._log and (len(self._log) > events or self._log_bytes > size or self._log[0].time < now - seconds):
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
-        bucket, event = self._log.popleft()
+        event = self._log.popleft()
+        bucket = self._buckets[event.stored.storage]
         bucket.events.popleft()
         bucket.oldest = event.revision
         self._log_bytes -= event.weight
 
     def compact(self, revision: int) -> None:
         """Forget events up to and with a revision."""
-        while self._log and self._log[0][1].revision <= revision:
+        while self._log and self._log[0].revision <= revision:
             self._drop_oldest()
         self._compacted = max(self._compacted, min(revision, self.revision))
         for bucket in self._buckets.values():
@@ -337,8 +382,8 @@ class MemoryStore:
             assert revisions == sorted(set(revisions))
             assert all(revision > bucket.oldest for revision in revisions)
         assert len(self._uids) == sum(len(bucket.objects) for bucket in self._buckets.values())
-        assert [event.revision for _, event in self._log] == sorted(event.revision for _, event in self._log)
-        assert self._log_bytes == sum(event.weight for _, event in self._log)
+        assert [event.revision for event in self._log] == sorted(event.revision for event in self._log)
+        assert self._log_bytes == sum(event.weight for event in self._log)
 
 
 def _same(one: JsonObject, other: JsonObject) -> bool:

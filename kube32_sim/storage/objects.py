@@ -16,10 +16,12 @@ from typing import Any
 
 import orjson
 
-from kube32_sim.storage.interface import EventType, JsonObject, Storage
+from kube32_sim.storage.interface import EventType, Heartbeat, JsonObject, Storage
 
 _HEAD = b'{"metadata":{"resourceVersion":"%d",'
 _META_START = len(b'{"metadata":')
+BEAT_SIZE = 256
+"""Bytes that a heartbeat in the history takes, roughly."""
 
 
 NO_LABELS: dict[str, str] = {}
@@ -133,30 +135,103 @@ class StoredObject:
 
     def at_revision(self, revision: int) -> StoredObject:
         """The same content under a later revision, as the event that tells of its end shows it."""
-        other = object.__new__(StoredObject)
-        for slot in ("storage", "key", "namespace", "name", "uid", "labels", "paths", "values", "owners", "deleting"):
-            setattr(other, slot, getattr(self, slot))
         head, old_head = _HEAD % revision, len(_HEAD % self.revision)
-        other.raw = head + self.raw[old_head:]
-        other._meta_end = self._meta_end + len(head) - old_head
+        return self._successor(revision, head + self.raw[old_head:], len(head) - old_head)
+
+    def tells(self, heartbeat: Heartbeat) -> bool:
+        """Whether a heartbeat stands in the content, outside of the metadata, as often as it should."""
+        text = f'"{heartbeat.field}":"{heartbeat.text}"'
+        return self.raw.count(text.encode(), self._meta_end) == heartbeat.times
+
+    def beaten(self, revision: int, told: Heartbeat, text: str) -> Beaten:
+        """The content with another text, of the same length, in the place of a heartbeat that it tells of."""
+        other = object.__new__(Beaten)
+        other.base, other.told, other.text = self, told, text
+        self._share(other, revision)
+        return other
+
+    def _successor(self, revision: int, raw: bytes, moved: int) -> StoredObject:
+        """Other bytes with the same metadata, which ends so many bytes later."""
+        other = object.__new__(StoredObject)
+        other.raw = raw
+        other._meta_end = self._meta_end + moved
+        self._share(other, revision)
+        return other
+
+    def _share(self, other: StoredObject, revision: int) -> None:
+        """Everything but the bytes is the same."""
+        other.storage = self.storage
+        other.key = self.key
+        other.namespace = self.namespace
+        other.name = self.name
+        other.uid = self.uid
+        other.labels = self.labels
+        other.paths = self.paths
+        other.values = self.values
+        other.owners = self.owners
+        other.deleting = self.deleting
+        other._cache = self._cache
         other.revision = revision
         other.row = None
         other.decoded = None
-        other._cache = self._cache
-        return other
+
+    @property
+    def size(self) -> int:
+        """Bytes that it keeps alive."""
+        return len(self.raw)
+
+
+class Beaten(StoredObject):
+    """A revision in which only the time of a heartbeat is another than in `base`.
+
+    There are very many of them, and hardly one is ever looked at: their bytes are made when somebody asks.
+    told: how the base tells of it.
+    """
+
+    __slots__ = ("base", "text", "told")
+
+    base: StoredObject
+    told: Heartbeat
+    text: str
+
+    @property
+    def raw(self) -> bytes:  # type: ignore[override]
+        base, field = self.base, self.told.field
+        raw, end = base.raw, base._meta_end
+        before, after = f'"{field}":"{self.told.text}"', f'"{field}":"{self.text}"'
+        head, old_head = _HEAD % self.revision, len(_HEAD % base.revision)
+        return b"".join((head, raw[old_head:end], raw[end:].replace(before.encode(), after.encode())))
+
+    @property
+    def _meta_end(self) -> int:  # type: ignore[override]
+        return self.base._meta_end + len(str(self.revision)) - len(str(self.base.revision))
+
+    @property
+    def size(self) -> int:
+        return BEAT_SIZE
 
 
 class Event:
     """One entry of the log.
 
     stored: the new state; for DELETED the last state, under the event's own revision.  previous: the state before, or
-    None.  It keeps no encoded forms: the log holds events for long.
+    None.  heartbeat: its time, where that is all there is to it (see `Store.pulse`).
+
+    It keeps no encoded forms: the log holds events for long.
     """
 
-    __slots__ = ("previous", "revision", "stored", "time", "type")
+    __slots__ = ("heartbeat", "previous", "revision", "stored", "time", "type")
 
-    def __init__(self, kind: EventType, stored: StoredObject, previous: StoredObject | None, time: float) -> None:
+    def __init__(
+        self,
+        kind: EventType,
+        stored: StoredObject,
+        previous: StoredObject | None,
+        time: float,
+        heartbeat: str = "",
+    ) -> None:
         self.type: EventType = kind
+        self.heartbeat = heartbeat
         self.stored = stored
         self.previous = previous
         self.revision = stored.revision
@@ -171,5 +246,5 @@ class Event:
     @property
     def weight(self) -> int:
         """Bytes that nothing but the log keeps alive."""
-        last = len(self.stored.raw) if self.type == "DELETED" else 0
-        return last + (len(self.previous.raw) if self.previous is not None else 0)
+        last = self.stored.size if self.type == "DELETED" else 0
+        return last + (self.previous.size if self.previous is not None else 0)

@@ -94,12 +94,14 @@ class Selection:
 
 
 class Group:
-    """Members that ask for the same thing in the same form."""
+    """Members that ask for the same thing in the same form.  heartbeats: whether they are told of heartbeats."""
 
-    def __init__(self, storage: Storage, selection: Selection, encoder: Encoder) -> None:
+    def __init__(self, storage: Storage, selection: Selection, encoder: Encoder, heartbeats: bool) -> None:
         self.storage = storage
         self.selection = selection
         self.encoder = encoder
+        self.heartbeats = heartbeats
+        self.key = (selection.key, encoder.key, heartbeats)
         self.members: dict[Member, Any] = {}
         self.pending: list[Any] = []
 
@@ -181,8 +183,10 @@ class Hub:
         self._store = store
         self._gauge = gauge
         self._groups: dict[Storage, dict[Scope, dict[tuple[Any, ...], Group]]] = {}
+        self._touches: dict[Storage, int] = {}
+        """How many groups of a type want to be told of heartbeats."""
         self._dirty: dict[Group, None] = {}
-        store.subscribe(self._on_event)
+        store.subscribe(self._on_event, heartbeats=True)
 
     def watching(self, storage: Storage) -> bool:
         return bool(self._groups.get(storage))
@@ -200,15 +204,20 @@ class Hub:
         deliver: Callable[[Any], None],
         overflow: Callable[[], None],
         limit: int = 10_000,
+        *,
+        heartbeats: bool = True,
     ) -> Member:
-        """Register at the present position: everything appended after this call reaches the member."""
+        """Register at the present position: everything appended after this call reaches the member.
+
+        heartbeats: heartbeats too (see `Store.pulse`).
+        """
         self.flush()
         scopes = self._groups.setdefault(storage, {})
         groups = scopes.setdefault(self._scope(selection), {})
-        key = (selection.key, encoder.key)
-        group = groups.get(key)
-        if group is None:
-            group = groups[key] = Group(storage, selection, encoder)
+        new = Group(storage, selection, encoder, heartbeats)
+        group = groups.setdefault(new.key, new)
+        if group is new and heartbeats:
+            self._touches[storage] = self._touches.get(storage, 0) + 1
         member = Member(self, group, deliver, overflow, limit)
         group.members[member] = None
         return member
@@ -219,7 +228,9 @@ class Hub:
             return
         scopes = self._groups[group.storage]
         scope = self._scope(group.selection)
-        del scopes[scope][group.selection.key, group.encoder.key]
+        del scopes[scope][group.key]
+        if group.heartbeats:
+            self._touches[group.storage] -= 1
         if not scopes[scope]:
             del scopes[scope]
         if not scopes:
@@ -253,8 +264,12 @@ class Hub:
                 yield from groups.values()
 
     def _on_event(self, event: Event) -> None:
+        if event.heartbeat and not self._touches.get(event.stored.storage):
+            return
         made: dict[Any, Any] = {}
         for group in tuple(self._concerned(event)):
+            if event.heartbeat and not group.heartbeats:
+                continue
             try:
                 frame = group.frame(event, made)
             except Exception:
