@@ -134,6 +134,7 @@ class Scheduler:
         self._tries: dict[Attempt, int] = {}
         self._swept = -1
         self._told: tuple[str, int] = ("", 0)
+        self._left = False
 
     def load(self, store: Store) -> None:
         """Read what is stored; the caller subscribes `cache.observe` to Nodes and Pods in the same breath."""
@@ -190,7 +191,11 @@ class Scheduler:
         yield from self._some_of(refused)
 
     def _some_of(self, refused: list[PodRecord]) -> list[str]:
-        """As many of the pods to be told no as one pass may tell, the others' turn being the next."""
+        """As many of the pods to be told no as one pass may tell, the others' turn being the next.
+
+        It is the last of them that brings the next pass about (see `plan`): no change of any object may.
+        """
+        self._left = len(refused) > REFUSALS
         if len(refused) > REFUSALS:
             self._swept = -1
             later = [pod for pod in refused if pod.order > self._told]
@@ -209,4 +214,6 @@ class Scheduler:
             return Plan(bind_actions(pod, decision.node))
         tries = self._tries[record.attempt] = self._tries.get(record.attempt, 0) + 1
         again = now + retry_period(tries, len(self.cache.waiting), self._interval)
+        if self._left and record.order == self._told:
+            again = now + self._interval
         return Plan(refuse_actions(pod, decision.message, rfc3339(now)), again)

@@ -175,6 +175,15 @@ async def test_a_refused_event_is_dropped_and_the_next_written(refusal, logged, 
         assert client.told() == [("a", 1), ("b", 1)]
 
 
+async def test_thousands_of_things_said_again_and_again_are_one_event_each():
+    async with recorder() as (record, client, clock):
+        for _ in range(3):
+            for number in range(5000):
+                record.record(emit(str(number)))
+            await clock.settle()
+        assert client.told() == [(str(number), 3) for number in range(5000)]
+
+
 async def test_memory_is_bounded(monkeypatch, caplog):
     monkeypatch.setattr(recording, "REMEMBERED", 10)
     monkeypatch.setattr(recording, "QUEUED", 20)
