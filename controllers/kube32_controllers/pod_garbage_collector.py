@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kube32_controllers.pod_conditions import disruption_target, with_condition
 from kube32_controllers.pod_control import created
 from kube32_sim.api.pod_state import finished, terminating
 from kube32_sim.client import NODES, PODS, Resource
@@ -40,23 +41,23 @@ def plan_orphans(pods: Iterable[JsonObject], gone_since: float, now: float) -> P
     for pod in bound:
         if not finished(pod):
             actions.append(_failed(pod, now))
-        actions.append(_remove(pod))
+        if not _removed(pod):
+            actions.append(_remove(pod))
     return Plan(tuple(actions))
 
 
+def _removed(pod: JsonObject) -> bool:
+    """Whether it is only there for its finalizers still."""
+    return terminating(pod) and pod["metadata"].get("deletionGracePeriodSeconds") == 0
+
+
 def _failed(pod: JsonObject, now: float) -> Patch:
-    moment = rfc3339(now)
-    target = {
-        "type": "DisruptionTarget",
-        "status": "True",
-        "reason": REASON,
-        "message": MESSAGE,
-        "lastTransitionTime": moment,
-    }
-    others = [one for one in pod.get("status", {}).get("conditions", []) if one["type"] != "DisruptionTarget"]
     metadata = pod["metadata"]
-    status = {"phase": "Failed", "conditions": [*others, target]}
-    return Patch(PODS, metadata["namespace"], metadata["name"], {"status": status}, "status")
+    target = disruption_target(REASON, MESSAGE, rfc3339(now))
+    conditions = with_condition(pod.get("status") or {}, target)["conditions"]
+    # with its uid: a pod that has been made anew under the name is another
+    patch = {"metadata": {"uid": metadata["uid"]}, "status": {"phase": "Failed", "conditions": conditions}}
+    return Patch(PODS, metadata["namespace"], metadata["name"], patch, "status")
 
 
 def _remove(pod: JsonObject) -> Delete:
@@ -66,9 +67,9 @@ def _remove(pod: JsonObject) -> Delete:
 
 def plan_unscheduled(pod: JsonObject | None) -> Plan:
     """A pod that is being deleted and that no kubelet has."""
-    if pod is None or not terminating(pod) or pod["spec"].get("nodeName"):
+    if pod is None or not terminating(pod) or _removed(pod) or pod["spec"].get("nodeName"):
         return Plan()
-    return Plan((_remove(pod),)) if pod["metadata"].get("deletionGracePeriodSeconds") != 0 else Plan()
+    return Plan((_remove(pod),))
 
 
 def plan_finished(pods: Sequence[JsonObject], most: int = MOST_FINISHED) -> Plan:

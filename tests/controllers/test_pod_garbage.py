@@ -3,7 +3,7 @@
 from kube32_controllers.pod_garbage_collector import PodGarbageCollector, plan_finished, plan_unscheduled
 from workload_objects import NOW, FakeView, make_deployment, make_node, make_pod
 
-from kube32_sim.client import NODES, PODS
+from kube32_sim.client import DEPLOYMENTS, NODES, PODS
 from kube32_sim.runtime.actions import Delete, Patch
 
 
@@ -39,6 +39,22 @@ def test_a_node_that_comes_back_in_time_keeps_its_pods():
     assert loop.plan(key, view, NOW + 60).again_at == NOW + 100
 
 
+def test_a_pod_that_its_finalizers_hold_is_not_removed_again():
+    held = pod(ready=True, nodeName="gone", deleting=True)
+    held["metadata"]["deletionGracePeriodSeconds"] = 0
+    loop, view = PodGarbageCollector(), FakeView({PODS: [held]})
+    loop.plan("node/gone", view, NOW)
+    assert [type(action) for action in loop.plan("node/gone", view, NOW + 40).actions] == [Patch]
+
+
+def test_only_the_pod_that_was_looked_at_fails():
+    bound = pod(ready=True, nodeName="gone")
+    loop, view = PodGarbageCollector(), FakeView({PODS: [bound]})
+    loop.plan("node/gone", view, NOW)
+    fail, _ = loop.plan("node/gone", view, NOW + 40).actions
+    assert fail.patch["metadata"] == {"uid": bound["metadata"]["uid"]}
+
+
 def test_finished_pods_of_a_vanished_node_just_go():
     done = pod(phase="Succeeded", nodeName="gone")
     loop, view = PodGarbageCollector(), FakeView({PODS: [done]})
@@ -70,3 +86,64 @@ def test_the_limit_is_looked_at_only_beyond_it():
     gone = objects[PODS].pop()
     assert list(loop.keys(PODS, gone, view)) == []
     assert list(loop.keys(PODS, pods[0], view)) == []
+
+
+# in a cluster
+
+
+def bare(name, node, **metadata):
+    return {
+        "metadata": {"name": name, **metadata},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]},
+    }
+
+
+async def names(cluster):
+    return [each["metadata"]["name"] for each in (await cluster.client.list(PODS, "default")).items]
+
+
+async def test_a_deployment_replaces_the_pods_of_a_node_that_is_deleted(virtual_cluster):
+    client = virtual_cluster.client
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    await client.create(DEPLOYMENTS, "default", {"metadata": {"name": "w"}, "spec": spec})
+    await virtual_cluster.advance(10)
+    before = await names(virtual_cluster)
+    await client.delete(NODES, "", "esp32-0")
+    await virtual_cluster.advance(39)
+    assert await names(virtual_cluster) == before
+    await virtual_cluster.advance(50)
+    pods = (await client.list(PODS, "default")).items
+    assert [each["spec"]["nodeName"] for each in pods] == ["esp32-1", "esp32-1"]
+    assert len(set(before) & {each["metadata"]["name"] for each in pods}) == 1
+
+
+async def test_a_pod_of_a_node_that_never_was_goes_too_and_is_failed_while_a_finalizer_holds_it(virtual_cluster):
+    client = virtual_cluster.client
+    await client.create(PODS, "default", bare("p", "nowhere"))
+    await client.create(PODS, "default", bare("held", "nowhere", finalizers=["example.com/hold"]))
+    await virtual_cluster.advance(39)
+    assert await names(virtual_cluster) == ["held", "p"]
+    await virtual_cluster.advance(50)
+    held = await client.get(PODS, "default", "held")
+    assert held["status"]["phase"] == "Failed"
+    target = next(one for one in held["status"]["conditions"] if one["type"] == "DisruptionTarget")
+    assert (target["reason"], target["message"]) == ("DeletionByPodGC", "PodGC: node no longer exists")
+    await virtual_cluster.advance(100)
+    assert await client.get(PODS, "default", "held") == held
+    await client.patch(PODS, "default", "held", {"metadata": {"finalizers": None}})
+    assert await names(virtual_cluster) == []
+
+
+async def test_pods_of_a_node_that_is_made_anew_in_time_run_on(virtual_cluster):
+    client = virtual_cluster.client
+    await client.create(PODS, "default", bare("p", "esp32-0"))
+    await virtual_cluster.advance(30)
+    before = await client.get(PODS, "default", "p")
+    await client.delete(NODES, "", "esp32-0")
+    await virtual_cluster.advance(30)
+    await client.create(NODES, "", {"metadata": {"name": "esp32-0"}})
+    await virtual_cluster.advance(200)
+    after = await client.get(PODS, "default", "p")
+    assert (after["metadata"]["uid"], after["status"]["phase"]) == (before["metadata"]["uid"], "Running")
+    assert after["status"]["containerStatuses"] == before["status"]["containerStatuses"]
