@@ -189,6 +189,16 @@ async def test_a_pod_that_does_not_fit_fails(bench: Bench) -> None:
     assert await bench.phase("b") == "gone"
 
 
+async def test_a_resized_pod_takes_what_it_asks_for_now(bench: Bench) -> None:
+    await bench.run_pod("a", requests={"memory": "32Ki"})
+    resources = {"requests": {"memory": "48Ki"}, "limits": {"memory": "48Ki"}}
+    bigger = {"spec": {"containers": [{"name": "app", "resources": resources}]}}
+    await bench.client.patch(PODS, "default", "a", bigger, subresource="resize", kind="strategic")
+    await bench.clock.settle()
+    assert await bench.free() == "240Ki"
+    assert (await bench.pod("a"))["status"]["containerStatuses"][0]["restartCount"] == 0
+
+
 async def test_a_restarted_agent_goes_on_with_its_pods(bench: Bench) -> None:
     await bench.run_pod("a", {"run-seconds": "60"}, restartPolicy="Never")
     before = await bench.pod("a")
