@@ -7,7 +7,7 @@ import pytest
 
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.clock import VirtualClock
-from kube32_sim.storage.interface import Compacted, KeyExists, KeyMissing, Remove
+from kube32_sim.storage.interface import Compacted, Heartbeat, KeyExists, KeyMissing, Pulse, Remove
 from kube32_sim.storage.memory import MemoryStore
 
 PODS, MAPS = ("", "pods"), ("", "configmaps")
@@ -22,8 +22,9 @@ def new_object(rng: random.Random, storage, namespace: str, name: str) -> dict:
     if rng.random() < 0.3:
         metadata["ownerReferences"] = [{"uid": f"owner-{rng.randrange(3)}", "kind": "X", "name": "x"}]
     if storage == PODS:
-        return {"metadata": metadata, "spec": {"nodeName": rng.choice(NODES)}, "status": {"phase": "Pending"}}
-    return {"metadata": metadata, "data": {"k": str(rng.random())}}
+        status = {"phase": "Pending", "startTime": "t0000"}
+        return {"metadata": metadata, "spec": {"nodeName": rng.choice(NODES)}, "status": status}
+    return {"metadata": metadata, "data": {"k": str(rng.random()), "startTime": "t0000"}}
 
 
 class Model:
@@ -32,6 +33,7 @@ class Model:
     def __init__(self) -> None:
         self.now: dict[tuple, dict] = {}
         self.past: dict[int, dict[tuple, dict]] = {}
+        self.pulses: dict[tuple, Pulse] = {}
 
     def remember(self, revision: int) -> None:
         self.past[revision] = deepcopy(self.now)
@@ -64,6 +66,9 @@ async def step(rng: random.Random, store: MemoryStore, model: Model) -> None:
         with pytest.raises(KeyMissing):
             await store.delete(storage, key, lambda stored: None)
         return
+    elif action < 0.6:
+        if not beat(rng, store, model, storage, key):
+            return
     elif action < 0.75:
         obj = new_object(rng, storage, namespace, name)
         obj["metadata"]["uid"] = there["metadata"]["uid"]
@@ -82,6 +87,32 @@ async def step(rng: random.Random, store: MemoryStore, model: Model) -> None:
         await store.delete(storage, key, lambda stored: None)
         del model.now[storage, key]
     model.remember(store.revision)
+
+
+def beat(rng: random.Random, store: MemoryStore, model: Model, storage, key: str) -> bool:
+    """Write a heartbeat, by a pulse that may be of an earlier state of the object; answers whether that changed it."""
+    obj = deepcopy(model.now[storage, key])
+    part = obj["status" if storage == PODS else "data"]
+    text, before = f"t{rng.randrange(10_000):04}", store.revision
+    alive = obj["metadata"]["resourceVersion"]
+    pulse = model.pulses.get((storage, key))
+    if pulse is None or rng.random() < 0.1:
+        pulse = store.pulse(storage, key, int(alive), Heartbeat("startTime", part["startTime"]))
+        assert pulse is not None
+        model.pulses[storage, key] = pulse
+    if str(pulse.revision) != alive:
+        assert not pulse.beat(text)
+        assert store.revision == before
+        del model.pulses[storage, key]
+        return False
+    assert pulse.beat(text)
+    if text == part["startTime"]:
+        assert store.revision == before
+        return False
+    part["startTime"] = text
+    obj["metadata"]["resourceVersion"] = str(before + 1)
+    model.now[storage, key] = obj
+    return True
 
 
 @pytest.mark.parametrize("seed", range(12))
