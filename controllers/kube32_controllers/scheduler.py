@@ -127,6 +127,7 @@ class Scheduler:
 
     name = "scheduler"
     watches: tuple[Resource, ...] = (PODS, NODES)
+    heartbeats: tuple[Resource, ...] = (NODES,)
 
     def __init__(self, interval: float = 1.0) -> None:
         self.cache = SchedulerCache()
@@ -166,6 +167,10 @@ class Scheduler:
 
     def keys(self, resource: Resource, obj: JsonObject, view: View) -> Iterable[str]:
         return ()
+
+    def heeds(self, event: Any) -> bool:
+        """A heartbeat matters where it makes the report of a node newer than its pods, and somebody waits."""
+        return bool(self.cache.waiting) and self.cache.position != self._swept
 
     def sweep(self, view: View, now: float) -> Iterator[str | None]:
         """The unbound pods about which there is something new, those that now fit in the order of their creation.
