@@ -25,6 +25,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_serve(commands)
     _add_kubelet(commands)
     _add_preview(commands)
+    _add_clock(commands)
     return parser
 
 
@@ -161,6 +162,12 @@ def _add_kubelet(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(command="kubelet", error=parser.error)
     _add_server(parser)
     parser.add_argument("--name", required=True, help="name of the node, or the start of the names")
+    group.add_argument(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="of generated names and uids: the same for the same N (default: by chance; on a virtual clock 0)",
+    )
     parser.add_argument(
         "--count", type=int, default=1, metavar="N", help="how many boards; more than one are NAME-0, NAME-1, …"
     )
@@ -240,3 +247,49 @@ def _duration(text: str) -> float:
         return parse_duration(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+def _add_clock(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    about = "tell what time it is in a running simulator, or move its clock on"
+    parser = commands.add_parser(
+        "clock",
+        help=about,
+        description=f"{about[:1].upper()}{about[1:]}.  Only a virtual clock can be moved.",
+        epilog="`%(prog)s ACTION --help` tells the options of an action.\n\n"
+        "examples:\n"
+        "  %(prog)s show\n"
+        "  %(prog)s advance 330s -o json",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(command="clock", error=parser.error)
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    _add_clock_action(actions, "show", "tell the mode of the clock, real or virtual, and its time", "")
+    advance = _add_clock_action(
+        actions, "advance", "move a virtual clock on; answers when all that is due has run", "D"
+    )
+    advance.add_argument(
+        "duration",
+        type=_duration,
+        metavar="D",
+        help="how far: a duration of Go's (500ms, 15s, 1h30m) or a number of seconds",
+    )
+
+
+def _add_clock_action(
+    actions: argparse._SubParsersAction[argparse.ArgumentParser], name: str, about: str, takes: str
+) -> argparse.ArgumentParser:
+    parser = actions.add_parser(
+        name,
+        help=about,
+        description=f"{about[:1].upper()}{about[1:]}.",
+        epilog="The server is looked for in --server, --kubeconfig, $KUBECONFIG, then the file that `serve` writes.",
+        usage=" ".join(["%(prog)s", *takes.split(), "[OPTION]..."]),
+        allow_abbrev=False,
+    )
+    parser.set_defaults(action=name, error=parser.error)
+    _add_server(parser)
+    parser.add_argument(
+        "-o", "--output", choices=("json", "yaml"), default="", metavar="FORMAT", help="json or yaml: as an object"
+    )
+    return parser
+
+

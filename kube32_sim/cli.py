@@ -124,10 +124,20 @@ def _preview(parsed: argparse.Namespace) -> int:
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "serve": _serve(_prepare_serve),
     "kubelet": _serve(_prepare_kubelet),
+def _clock(parsed: argparse.Namespace) -> int:
+    from kube32_sim.clock_command import clock
+
+    try:
+        return clock(parsed)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
     "preview": _preview,
 }
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
+    "clock": _clock,
 
 
 def _is_node_name(name: str) -> bool:

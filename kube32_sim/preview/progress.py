@@ -19,7 +19,7 @@ def progress_bar(total: int, what: str, delay: float = 0.5) -> Iterator[Callable
     Nothing is written unless stderr is a terminal and something is still to do after delay, in seconds.  The line is
     cleared when the block ends, however it ends.
     """
-    if total < 2 or sys.stderr is None or not sys.stderr.isatty():
+    if total < 2 or not somebody_watches():
         yield lambda done: None
         return
     with _new_bar(total, what, delay) as bar:
@@ -30,6 +30,11 @@ def progress_bar(total: int, what: str, delay: float = 0.5) -> Iterator[Callable
                 bar.update(done)
 
         yield advance
+
+
+def somebody_watches() -> bool:
+    """Whether stderr is a terminal."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _new_bar(total: int, what: str, delay: float) -> tqdm[NoReturn]:
