@@ -92,10 +92,28 @@ def _add_boards(group: argparse._ArgumentGroup) -> None:
         help="boards: esp32-0, esp32-1, …; or how many of each kind: esp32-s3=20,esp32-c3=5 (default: %(default)s)",
     )
     _add_board(group)
+    _add_pace(group)
 
 
 def _add_board(group: argparse._ActionsContainer) -> None:
     group.add_argument("--board", metavar="NAME", help=f"kind of board: {', '.join(BOARDS)} (default: {DEFAULT_BOARD})")
+
+
+def _add_pace(group: argparse._ActionsContainer) -> None:
+    group.add_argument(
+        "--node-lease-duration-seconds",
+        type=int,
+        default=15,
+        metavar="N",
+        help="how long a board's lease lasts; it is renewed three times as often (default: %(default)s)",
+    )
+    group.add_argument(
+        "--node-status-update-frequency",
+        type=_duration,
+        default="10s",
+        metavar="D",
+        help="how often a board reports its status though nothing changes (default: %(default)s)",
+    )
 
 
 def _add_control_plane(group: argparse._ArgumentGroup) -> None:
@@ -144,6 +162,12 @@ def _add_control_plane(group: argparse._ArgumentGroup) -> None:
         metavar="MODE",
         help="real, or virtual: time moves only when it is advanced (default: %(default)s)",
     )
+    group.add_argument(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="of generated names and uids: the same for the same N (default: by chance; on a virtual clock 0)",
+    )
 
 
 def _add_kubelet(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -162,16 +186,11 @@ def _add_kubelet(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(command="kubelet", error=parser.error)
     _add_server(parser)
     parser.add_argument("--name", required=True, help="name of the node, or the start of the names")
-    group.add_argument(
-        "--seed",
-        type=int,
-        metavar="N",
-        help="of generated names and uids: the same for the same N (default: by chance; on a virtual clock 0)",
-    )
     parser.add_argument(
         "--count", type=int, default=1, metavar="N", help="how many boards; more than one are NAME-0, NAME-1, …"
     )
     _add_board(parser)
+    _add_pace(parser)
 
 
 def _add_server(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
@@ -242,11 +261,6 @@ def _add_preview(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
 
 
-def _duration(text: str) -> float:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 def _add_clock(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     about = "tell what time it is in a running simulator, or move its clock on"
     parser = commands.add_parser(
@@ -293,3 +307,8 @@ def _add_clock_action(
     return parser
 
 
+def _duration(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

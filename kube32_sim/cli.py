@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NoReturn
 
 from kube32_sim.arguments import build_parser
-from kube32_sim.options import BOARDS, DEFAULT_BOARD, CommandError, OptionError, ServeOptions
+from kube32_sim.options import BOARDS, DEFAULT_BOARD, CommandError, OptionError, ServeOptions, check_pace
 from kube32_sim.terminal import tell
 
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -87,14 +87,17 @@ def _prepare_kubelet(parsed: argparse.Namespace) -> Work:
     names = [parsed.name] if count == 1 else [f"{parsed.name}-{number}" for number in range(count)]
     if not all(_is_node_name(name) for name in names):
         raise OptionError(f"--name: {parsed.name!r} cannot name a node: lower-case letters, digits, '-' and '.'")
+    lease, report = parsed.node_lease_duration_seconds, parsed.node_status_update_frequency
+    check_pace(lease, report)
     from kube32_sim.kubeconfig import find_access
 
     access = find_access(parsed.server, parsed.kubeconfig)
 
     async def work() -> None:
+        from kube32_sim.kubelet.agent import Pace
         from kube32_sim.kubelet.process import run_boards
 
-        await run_boards(access, names, board)
+        await run_boards(access, names, board, Pace(lease, report))
 
     return work
 
@@ -121,9 +124,6 @@ def _preview(parsed: argparse.Namespace) -> int:
         return INTERRUPTED
 
 
-COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "serve": _serve(_prepare_serve),
-    "kubelet": _serve(_prepare_kubelet),
 def _clock(parsed: argparse.Namespace) -> int:
     from kube32_sim.clock_command import clock
 
@@ -133,11 +133,14 @@ def _clock(parsed: argparse.Namespace) -> int:
         return INTERRUPTED
 
 
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "serve": _serve(_prepare_serve),
+    "kubelet": _serve(_prepare_kubelet),
     "preview": _preview,
+    "clock": _clock,
 }
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
-    "clock": _clock,
 
 
 def _is_node_name(name: str) -> bool:

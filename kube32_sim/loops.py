@@ -37,7 +37,7 @@ def make_scheduler(options: ServeOptions, store: Store) -> Scheduler | None:
         return None
     scheduler = Scheduler(options.reconcile_interval)
     scheduler.load(store)
-    store.subscribe(scheduler.cache.observe, [("", "nodes"), ("", "pods")], heartbeats=True)
+    store.subscribe(scheduler.cache.observe, [("", "nodes"), ("", "pods")], [("", "nodes")])
     return scheduler
 
 

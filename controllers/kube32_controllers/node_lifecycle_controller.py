@@ -33,7 +33,6 @@ from kube32_sim.runtime.actions import Action, Emit, Patch, Plan, Update, View, 
 JsonObject = dict[str, Any]
 
 LEASE_NAMESPACE = "kube-node-lease"
-LEASE_STORAGE = (LEASES.group, LEASES.plural)
 LEASE_SECONDS = 15.0
 """Where a node's Lease names no duration, or the node has no Lease."""
 NOT_RENEWED = "NodeStatusUnknown"
@@ -249,6 +248,7 @@ class NodeLifecycle:
 
     name = "node-lifecycle"
     watches: tuple[Resource, ...] = (NODES, LEASES, PODS)
+    heartbeats: tuple[Resource, ...] = (LEASES,)
 
     def __init__(self, now: Callable[[], float], timeouts: Timeouts | None = None) -> None:
         self._now = now
@@ -307,15 +307,16 @@ class NodeLifecycle:
     def heeds(self, event: Any) -> bool:
         """A renewal is noted; it is of interest where it is not just one more of a healthy node."""
         stored = event.stored
-        if stored.storage != LEASE_STORAGE or stored.namespace != LEASE_NAMESPACE:
+        if stored.namespace != LEASE_NAMESPACE:
             return False
         name: str = stored.name
         old = self._renewals.get(name)
         if old is None:
             self._see(name, stored.object())
         else:
-            self._renewals[name] = Renewal(event.heartbeat, old.duration, self._now(), self._begun)
-        return self._matters(name)
+            self._renewals[name] = Renewal(event.heartbeat, old.duration, event.time, self._begun)
+        memory = self._nodes.get(name)
+        return memory is None or memory.watched
 
     def postponed(self, key: str, now: float) -> float | None:
         """A healthy node that has renewed meanwhile is looked at when it could be lost now."""

@@ -25,7 +25,7 @@ class AllTypes(StoreView):
         self._pending: dict[str, None] = {}
 
     def subscribe(
-        self, resources: Iterable[Resource], listener: Callable[[Event], None], *, heartbeats: bool = False
+        self, resources: Iterable[Resource], listener: Callable[[Event], None], heartbeats: Iterable[Resource] = ()
     ) -> Callable[[], None]:
         def hear(event: Any) -> None:
             keys = dict.fromkeys(self._concerned(event))

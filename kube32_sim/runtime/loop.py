@@ -40,7 +40,7 @@ class Source(View, Protocol):
 
     def stored(self, resource: Resource) -> Iterable[Any]: ...
     def subscribe(
-        self, resources: Iterable[Resource], listener: Callable[[Event], None], *, heartbeats: bool = False
+        self, resources: Iterable[Resource], listener: Callable[[Event], None], heartbeats: Iterable[Resource] = ()
     ) -> Callable[[], None]: ...
     async def read(self, resource: Resource, uid: str) -> View: ...
 
@@ -64,6 +64,10 @@ class OwningLoop(Loop, Protocol):
 
 class HeedingLoop(Loop, Protocol):
     """A loop to which heartbeats matter."""
+
+    @property
+    def heartbeats(self) -> tuple[Resource, ...]:
+        """Of which of the types it watches."""
 
     def heeds(self, event: Event) -> bool:
         """Take note of a heartbeat; answers whether there is anything to do about it."""
@@ -150,8 +154,8 @@ class Runner:
 
     def start(self) -> None:
         """Begin: the first pass, over everything there is, comes at once."""
-        heartbeats = self._heeds is not None
-        self._unsubscribe = self._view.subscribe(self._loop.watches, self._observe, heartbeats=heartbeats)
+        heartbeats: tuple[Resource, ...] = getattr(self._loop, "heartbeats", ())
+        self._unsubscribe = self._view.subscribe(self._loop.watches, self._observe, heartbeats)
         if self._sweep is None:
             for resource in self._loop.watches:
                 self._unseen += ((resource, stored) for stored in self._view.stored(resource))

@@ -39,7 +39,10 @@ class Store(Protocol):
     def by_field(self, storage: Storage, field: str, value: str) -> Sequence[Any]: ...
     def by_owner(self, uid: str) -> Sequence[Any]: ...
     def subscribe(
-        self, listener: Callable[[Any], None], storages: Iterable[Storage] | None = None, *, heartbeats: bool = False
+        self,
+        listener: Callable[[Any], None],
+        storages: Iterable[Storage] | None = None,
+        heartbeats: Iterable[Storage] = (),
     ) -> Callable[[], None]: ...
 
 
@@ -88,13 +91,13 @@ class StoreView:
         return self._store.list(storage_of(resource))
 
     def subscribe(
-        self, resources: Iterable[Resource], listener: Callable[[Event], None], *, heartbeats: bool = False
+        self, resources: Iterable[Resource], listener: Callable[[Event], None], heartbeats: Iterable[Resource] = ()
     ) -> Callable[[], None]:
         """Call `listener(event)` at every change of these types, before the write returns; answers how to stop.
 
-        heartbeats: at heartbeats too.
+        heartbeats: the types at whose heartbeats too.
         """
-        return self._store.subscribe(listener, [storage_of(resource) for resource in resources], heartbeats=heartbeats)
+        return self._store.subscribe(listener, map(storage_of, resources), map(storage_of, heartbeats))
 
 
 class _ReadView(StoreView):

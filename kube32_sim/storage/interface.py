@@ -169,9 +169,12 @@ class Store(Protocol):
         """
 
     def subscribe(
-        self, listener: Callable[[Event], None], storages: Iterable[Storage] | None = None, *, heartbeats: bool = False
+        self,
+        listener: Callable[[Event], None],
+        storages: Iterable[Storage] | None = None,
+        heartbeats: Iterable[Storage] = (),
     ) -> Callable[[], None]:
         """Call `listener(event)` at every append (of these types), before the write returns; answers how to stop.
 
-        heartbeats: at those of a `pulse` too.
+        heartbeats: the types at whose heartbeats (see `pulse`) too.
         """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -115,9 +115,9 @@ class MemoryStore:
         self._compacted = 0
         self._uids: dict[str, StoredObject] = {}
         self._owned: dict[str, dict[tuple[Storage, str], StoredObject]] = {}
-        self._listeners: dict[Storage | None, list[Listener]] = {None: []}
-        self._attentive: dict[Storage | None, list[Listener]] = {None: []}
-        """Those of the listeners who hear of heartbeats too."""
+        self._listeners: dict[Storage | None, tuple[Listener, ...]] = {None: ()}
+        self._attentive: dict[Storage | None, tuple[Listener, ...]] = {}
+        """Those of the listeners who hear of heartbeats too, by type."""
         self._decoded = Decoded()
 
     # reading
@@ -264,7 +264,7 @@ class MemoryStore:
 
     def renew(self, bucket: Bucket, stored: StoredObject, previous: StoredObject, text: str) -> None:
         """Store what only a heartbeat makes another."""
-        self.revision = stored.revision
+        self.revision = revision = stored.revision
         bucket.renew(stored)
         self._uids[stored.uid] = stored
         for uid in stored.owners:
@@ -273,9 +273,11 @@ class MemoryStore:
         bucket.events.append(event)
         self._log.append(event)
         self._log_bytes += previous.size
-        if self.revision % TRIM_STRIDE == 0:
+        if revision % TRIM_STRIDE == 0:
             self._trim(event.time)
-        self._tell(event, self._attentive)
+        listeners = self._attentive.get(bucket.storage)
+        if listeners:
+            self._tell(event, listeners)
 
     def _new(self, bucket: Bucket, key: str, obj: JsonObject) -> StoredObject:
         values = bucket.values(obj)
@@ -315,32 +317,30 @@ class MemoryStore:
         self._log.append(event)
         self._log_bytes += event.weight
         self._trim(event.time)
-        self._tell(event, self._listeners)
+        self._tell(event, self._listeners.get(bucket.storage, ()))
+        self._tell(event, self._listeners[None])
 
     @staticmethod
-    def _tell(event: Event, listeners: Mapping[Storage | None, Sequence[Listener]]) -> None:
-        stored = event.stored
-        for listener in (*listeners.get(stored.storage, ()), *listeners[None]):
+    def _tell(event: Event, listeners: Iterable[Listener]) -> None:
+        for listener in listeners:
             try:
                 listener(event)
             except Exception:
-                log.exception("a listener failed on %s %s %s", event.type, stored.storage[1], stored.key)
+                log.exception("a listener failed on %s %s %s", event.type, event.stored.storage[1], event.stored.key)
 
     # history
 
     def subscribe(
-        self, listener: Listener, storages: Iterable[Storage] | None = None, *, heartbeats: bool = False
+        self, listener: Listener, storages: Iterable[Storage] | None = None, heartbeats: Iterable[Storage] = ()
     ) -> Callable[[], None]:
         places: list[Storage | None] = [None] if storages is None else list(storages)
-        told = (self._listeners, self._attentive) if heartbeats else (self._listeners,)
-        for listeners in told:
-            for place in places:
-                listeners.setdefault(place, []).append(listener)
+        told = [(self._listeners, place) for place in places] + [(self._attentive, place) for place in heartbeats]
+        for listeners, place in told:
+            listeners[place] = (*listeners.get(place, ()), listener)
 
         def stop() -> None:
-            for listeners in told:
-                for place in places:
-                    listeners[place].remove(listener)
+            for listeners, place in told:
+                listeners[place] = tuple(other for other in listeners[place] if other != listener)
 
         return stop
 

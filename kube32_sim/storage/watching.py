@@ -183,10 +183,12 @@ class Hub:
         self._store = store
         self._gauge = gauge
         self._groups: dict[Storage, dict[Scope, dict[tuple[Any, ...], Group]]] = {}
-        self._touches: dict[Storage, int] = {}
+        self._attentive: dict[Storage, int] = {}
         """How many groups of a type want to be told of heartbeats."""
+        self._deafen: dict[Storage, Callable[[], None]] = {}
+        """How to hear of the heartbeats of a type no more."""
         self._dirty: dict[Group, None] = {}
-        store.subscribe(self._on_event, heartbeats=True)
+        store.subscribe(self._on_event)
 
     def watching(self, storage: Storage) -> bool:
         return bool(self._groups.get(storage))
@@ -217,7 +219,7 @@ class Hub:
         new = Group(storage, selection, encoder, heartbeats)
         group = groups.setdefault(new.key, new)
         if group is new and heartbeats:
-            self._touches[storage] = self._touches.get(storage, 0) + 1
+            self._attend(storage, 1)
         member = Member(self, group, deliver, overflow, limit)
         group.members[member] = None
         return member
@@ -230,12 +232,20 @@ class Hub:
         scope = self._scope(group.selection)
         del scopes[scope][group.key]
         if group.heartbeats:
-            self._touches[group.storage] -= 1
+            self._attend(group.storage, -1)
         if not scopes[scope]:
             del scopes[scope]
         if not scopes:
             del self._groups[group.storage]
         self._dirty.pop(group, None)
+
+    def _attend(self, storage: Storage, more: int) -> None:
+        """One group more, or less, wants to be told of the heartbeats of a type: while none does, nor is the hub."""
+        groups = self._attentive[storage] = self._attentive.get(storage, 0) + more
+        if groups == 0:
+            self._deafen.pop(storage)()
+        elif storage not in self._deafen:
+            self._deafen[storage] = self._store.subscribe(self._on_event, (), [storage])
 
     @staticmethod
     def _scope(selection: Selection) -> Scope:
@@ -264,8 +274,6 @@ class Hub:
                 yield from groups.values()
 
     def _on_event(self, event: Event) -> None:
-        if event.heartbeat and not self._touches.get(event.stored.storage):
-            return
         made: dict[Any, Any] = {}
         for group in tuple(self._concerned(event)):
             if event.heartbeat and not group.heartbeats:

@@ -41,7 +41,7 @@ class ControlPlane:
         self.view = StoreView(self.store)
         self.scheduler = Scheduler()
         self.scheduler.load(self.store)
-        self.store.subscribe(self.scheduler.cache.observe, [("", "nodes"), ("", "pods")], heartbeats=True)
+        self.store.subscribe(self.scheduler.cache.observe, [("", "nodes"), ("", "pods")], [("", "nodes")])
         ids = Ids(0)
         hub = Hub(self.store, self.clock.gauge)
         hooks = WriteHooks(

@@ -128,7 +128,7 @@ async def test_where_it_cannot_be_done_there_is_no_pulse(store: MemoryStore) -> 
 async def test_only_who_asks_is_told(store: MemoryStore) -> None:
     heard: list[str] = []
     store.subscribe(lambda event: heard.append("all"))
-    stop = store.subscribe(lambda event: heard.append("with heartbeats"), [LEASES], heartbeats=True)
+    stop = store.subscribe(lambda event: heard.append("with heartbeats"), [LEASES], [LEASES])
     pulse = pulse_of(store)
     assert pulse is not None
     assert pulse.beat(SECOND)
