@@ -152,8 +152,8 @@ def _counts_fit(wanted: Amounts, profile: Profile, used: Amounts) -> Rejection |
             if refused is not None:
                 return refused
     asked = [name for name in RMT if wanted.get(name, 0) > 0]
-    channels = [sum(amounts.get(name, 0) for name in RMT) for amounts in (wanted, used)]
-    return _shortage(asked[0], *channels, profile.rmt) if asked else None
+    requested, taken = (sum(amounts.get(name, 0) for name in RMT) for amounts in (wanted, used))
+    return _shortage(asked[0], requested, taken, profile.rmt) if asked else None
 
 
 def _shortage(name: str, requested: int, used: int, capacity: int) -> Rejection | None:
