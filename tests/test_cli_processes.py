@@ -95,3 +95,13 @@ def test_boards_wait_for_their_server_and_find_one_that_was_started_anew(tmp_pat
             (tmp_path / start).mkdir()
             with running_server(tmp_path / start, "--nodes", "0", "--port", port) as server, client_of(server) as http:
                 until(lambda http=http: ready_nodes(http) == {"bench"}, "the board is Ready")  # type: ignore[misc]
+
+
+def test_boards_say_that_they_cannot_follow_a_virtual_clock(tmp_path: Path) -> None:
+    said = "WARNING kube32_sim.kubelet.process: the server's clock is virtual"
+    log = tmp_path / "kubelet.log"
+    with (
+        running_server(tmp_path, "--nodes", "0", "--clock", "virtual") as server,
+        boards(tmp_path, "--name", "bench", "--kubeconfig", str(server.kubeconfig)),
+    ):
+        until(lambda: said in log.read_text(), "the warning is there")

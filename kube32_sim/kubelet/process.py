@@ -6,8 +6,9 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from kube32_sim.client import Client
-from kube32_sim.clock import Clock, RealClock
+from kube32_sim.api.errors import ApiError
+from kube32_sim.client import Client, Resource, Unreachable
+from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.ids import Ids
 from kube32_sim.kubeconfig import Access
 from kube32_sim.kubelet.agent import Board, Pace
@@ -15,6 +16,8 @@ from kube32_sim.kubelet.boards import profiles
 
 START_EVERY = 0.003
 """Seconds between two boards of a process, so that a thousand do not all register in one moment."""
+
+CLOCKS = Resource("sim.kube32.io", "v1alpha1", "clocks")
 
 log = logging.getLogger(__name__)
 
@@ -52,11 +55,25 @@ async def run_boards(access: Access, names: Sequence[str], profile: str, pace: P
     async with HttpClient(access) as client:
         boards = Boards(client, RealClock(), Ids(), [(name, profile) for name in names], pace)
         log.info("boards of kind %s for %s: %s", profile, access.server, _named(names))
+        await _warn_of_virtual_time(client)
         try:
             await boards.start_slowly()
             await asyncio.get_running_loop().create_future()
         finally:
             await boards.stop()
+
+
+async def _warn_of_virtual_time(client: Client) -> None:
+    """Boards of another process cannot keep up with a clock that is driven."""
+    try:
+        clock = await client.get(CLOCKS, "", "cluster")
+    except (ApiError, Unreachable):
+        return  # it is no simulator, or not there yet
+    if clock["status"]["mode"] == VirtualClock.mode:
+        log.warning(
+            "the server's clock is virtual: these boards go by real time, and count as lost whenever it is advanced by "
+            "more than their lease lasts; boards that `serve --nodes` starts go by its clock"
+        )
 
 
 def _named(names: Sequence[str]) -> str:
