@@ -10,7 +10,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import at_rest, boards, lists, requests, scheduling, watches
+from benchmarks import at_rest, boards, clock, lists, requests, scheduling, watches
 from benchmarks.kestrel import KESTREL
 from benchmarks.measuring import Bench, Figure
 from benchmarks.table import amount, table, to_json
@@ -34,6 +34,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "schedule-5000": scheduling.schedule(5000),
     "deployment": scheduling.deployment,
     "boards": boards.boards,
+    "day": clock.day,
+    "failure": clock.failure,
     **KESTREL,
 }
 
