@@ -267,6 +267,7 @@ class VirtualClock(Clock):
             return until
 
     async def step(self, until: float) -> bool:
+        until = min(until, END)
         async with self._turn:
             await self.gauge.at_rest()
             if self._wake_next(until):

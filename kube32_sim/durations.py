@@ -66,8 +66,11 @@ def _decimal(value: int, digits: int) -> str:
 def seconds_of(duration: str | float | timedelta) -> float:
     """A duration as the library's callers may give it: Go's, a number of seconds, or a timedelta.
 
-    Raises ValueError.
+    Raises ValueError for what is no length of time: negative, infinite, or no number.
     """
-    if isinstance(duration, timedelta):
-        return duration.total_seconds()
-    return parse_duration(duration) if isinstance(duration, str) else float(duration)
+    if isinstance(duration, str):
+        return parse_duration(duration)
+    seconds = duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"invalid duration {duration!r}: it must be 0 or more seconds")
+    return seconds
