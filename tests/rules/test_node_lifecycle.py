@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from kube32_sim.client import DEPLOYMENTS, LEASES, NODES, PODS, SERVICES
+from kube32_sim.client import DEPLOYMENTS, EVENTS, LEASES, NODES, PODS, SERVICES
 from kube32_sim.clock import EPOCH, parse_time, rfc3339
 from tests.rules.conftest import MakeWorld
 from tests.rules.world import JsonObject, World, condition, events_of, is_ready, pods_of, taints
@@ -121,6 +121,21 @@ async def test_n7_pods_leave_330_seconds_after_the_last_renewal(world: World) ->
     assert (stays["spec"]["nodeName"], stays["status"]["phase"]) == (node, "Running")
     await wait_until(world, renewed + 330.5)
     assert await evicted(world, "p", node)
+
+
+@pytest.mark.rule("N7")
+async def test_n7_it_does_not_matter_in_how_many_steps_time_goes(make_world: MakeWorld) -> None:
+    """A big jump comes to what many small ones come to, object by object."""
+    outcomes = []
+    for steps in (1, 500):
+        world = await make_world(nodes=3)
+        for name in ("a", "b", "c"):
+            await world.client.create(PODS, "default", pod(name, spec={"nodeName": "esp32-0"}))
+        await world.unplug("esp32-0")
+        for _ in range(steps):
+            await world.wait(400 / steps)
+        outcomes.append([(await world.client.list(kind)).items for kind in (NODES, PODS, EVENTS, LEASES)])
+    assert outcomes[0] == outcomes[1]
 
 
 @pytest.mark.rule("N8")

@@ -235,7 +235,6 @@ async def test_n10_pods_without_a_kubelet_are_ready_again_too(bare: World) -> No
     await bare.client.patch(PODS, "default", "p", status, subresource="status")
     await bare.wait(20)
     assert not is_ready(await bare.client.get(PODS, "default", "p"))
-    await bare.client.patch(PODS, "default", "p", status, subresource="status")
     await renew(bare)
     await bare.wait(0.5)
     assert is_ready(await bare.client.get(PODS, "default", "p"))
