@@ -8,6 +8,7 @@ read is cut off when too much waits for him, so that nobody else pays for it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -18,6 +19,7 @@ from aiohttp import HttpVersion11, web
 from kube32_sim.api import errors
 from kube32_sim.api.decode import empty
 from kube32_sim.api.resources import ResourceType
+from kube32_sim.clock import RealClock
 from kube32_sim.registry.reading import list_page
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server.forms import Form, frame, frames_of
@@ -90,10 +92,10 @@ class Stream:
         self._selection = selection
         self._frames = frames_of(row, form, request.version >= HttpVersion11)
         self._options = options
-        self._loop = asyncio.get_running_loop()
-        self._done: asyncio.Future[None] = self._loop.create_future()
+        self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._member: Member | None = None
-        self._timers: list[asyncio.TimerHandle] = []
+        self._patience = RealClock()  # of the client, which asks to be told within its own time
+        self._timers: list[Callable[[], None]] = []
         self._live = False
         self._start = 0
 
@@ -113,8 +115,8 @@ class Stream:
         finally:
             streams.discard(self)
             self._member.stop()
-            for timer in self._timers:
-                timer.cancel()
+            for cancel in self._timers:
+                cancel()
 
     def end(self) -> None:
         if not self._done.done():
@@ -156,11 +158,11 @@ class Stream:
         if waiting:
             await response.write(b"".join(waiting))
         timeout = self._options.timeout
-        self._timers.append(self._loop.call_later(timeout, self._time_out))
+        self._after(timeout, self._time_out)
         if self._options.bookmarks:
             # as upstream: every minute, and shortly before the end
             first_at = min(BOOKMARK_SECONDS, max(timeout - 2.0, 0.0))
-            self._timers.append(self._loop.call_later(first_at, self._send_bookmark))
+            self._after(first_at, self._send_bookmark)
         self._live = True
         if self._member is not None:
             self._member.go_live()
@@ -198,7 +200,11 @@ class Stream:
 
     def _send_bookmark(self) -> None:
         self._bookmark_now()
-        self._timers[-1] = self._loop.call_later(BOOKMARK_SECONDS, self._send_bookmark)
+        self._timers.pop()
+        self._after(BOOKMARK_SECONDS, self._send_bookmark)
+
+    def _after(self, seconds: float, callback: Callable[[], None]) -> None:
+        self._timers.append(self._patience.call_at(self._patience.now() + seconds, callback))
 
     def _time_out(self) -> None:
         if self._options.bookmarks:

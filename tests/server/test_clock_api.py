@@ -285,6 +285,18 @@ async def test_watches_are_told_during_an_advance(virtual: Wire, virtual_cluster
         await eventually(lambda: not advances(), "the advance ends")
 
 
+async def test_watches_live_in_the_time_of_those_who_watch(virtual: Wire, virtual_cluster: Cluster) -> None:
+    pods = "/api/v1/namespaces/default/pods"
+    async with connected(virtual_cluster.port) as short, connected(virtual_cluster.port) as long:
+        brief = await short.watch(f"{pods}?watch=true&timeoutSeconds=1")
+        patient = await long.watch(f"{pods}?watch=true&timeoutSeconds=3600")
+        await virtual("POST", ADVANCE, advance("2h"))
+        await virtual("POST", pods, pod("p"))
+        assert (await anext(patient))["type"] == "ADDED"
+        assert "ADDED" in [event["type"] async for event in brief], "it ends though time stands still"
+        assert await seconds(virtual) == 7200
+
+
 async def test_a_server_that_stops_says_where_its_clock_stands() -> None:
     cluster = Cluster(nodes=1, clock="virtual")
     await cluster.start()
