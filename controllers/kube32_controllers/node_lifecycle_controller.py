@@ -275,14 +275,14 @@ class NodeLifecycle:
     def _see(self, name: str, lease: JsonObject | None) -> None:
         """Remember a Lease's present state, and when its renewTime changed.
 
-        One that is deleted was renewed nevertheless: that counts until its Node goes, too.
+        One that is deleted, or loses its renewTime, was renewed nevertheless: that counts until its Node goes, too.
         """
         if lease is None:
             return
         spec = lease.get("spec") or {}
         time, duration = spec.get("renewTime") or "", spec.get("leaseDurationSeconds") or None
         old = self._renewals.get(name)
-        if old is not None and old.time == time:
+        if old is not None and time in ("", old.time):
             self._renewals[name] = old._replace(duration=duration)
         else:
             self._renewals[name] = Renewal(time, duration, self._moment(_seconds(time)), self._begun)

@@ -431,3 +431,24 @@ async def test_a_healthy_node_is_planned_once_a_lease_duration(monkeypatch):
         await board.renew_for(600)
         assert await board.ready() == "True"
         assert len(planned) < 65
+
+
+async def test_a_pod_that_vanishes_meanwhile_keeps_no_other_from_leaving():
+    names = [f"p{number:02}" for number in range(20)]
+    async with control_plane() as plane:
+        lifecycle(plane, eviction=0.0)
+        await Board(plane).register()
+        for name in names:
+            spec = {"nodeName": "n", "tolerations": [tolerates(0)], **SPEC}
+            await plane.client.create(PODS, "default", {"metadata": {"name": name}, "spec": spec})
+
+        def evicted_first(event):
+            if event.stored.name == "p00" and "nodeName" not in event.stored.object()["spec"]:
+                gone = plane.client.delete(PODS, "default", "p10", options={"gracePeriodSeconds": 0})
+                plane.clock.spawn(gone, "somebody who deletes p10")
+
+        plane.store.subscribe(evicted_first, [("", "pods")])
+        await plane.clock.advance(17.0)
+        left = (await plane.client.list(PODS, "default")).items
+        assert [each["metadata"]["name"] for each in left] == [name for name in names if name != "p10"]
+        assert all("nodeName" not in each["spec"] for each in left)

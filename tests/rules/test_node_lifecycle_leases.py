@@ -88,6 +88,16 @@ async def test_n3_a_lease_that_was_never_renewed_is_none(bare: World) -> None:
 
 
 @pytest.mark.rule("N3")
+async def test_n3_a_lease_that_loses_its_time_was_renewed_nevertheless(bare: World) -> None:
+    await add_node(bare)
+    await bare.wait(10)
+    await add_lease(bare)
+    await bare.wait(6)
+    await bare.client.patch(LEASES, LEASE_NAMESPACE, "n", {"spec": {"renewTime": None}})
+    await lost_after(bare, 9)
+
+
+@pytest.mark.rule("N3")
 async def test_n3_a_lease_without_a_duration_lasts_15_seconds(bare: World) -> None:
     await add_node(bare)
     await bare.wait(5)
