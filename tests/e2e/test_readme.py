@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from tests.support.documents import blocks, commands, timeless
-from tests.support.kubectl import kubectl_binary
+from tests.support.documents import blocks, commands, run, timeless, user_environment
 from tests.support.servers import CLONE, Server, command_environment
 
 README = (CLONE / "README.md").read_text(encoding="utf-8")
 
 
-def run(command: str, environment: dict[str, str]) -> str:
-    """What it prints in a terminal.  What run.py would prepare is there already."""
-    command = command.replace("python3 run.py", f"{sys.executable} -m kube32_sim")
-    done = subprocess.run(
-        ["sh", "-c", command],
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=CLONE,
-        env=environment,
-        timeout=60,
-    )
-    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}"
-    return done.stdout
-
-
 def test_the_tour(start_server: Callable[..., AbstractContextManager[Server]], tmp_path: Path) -> None:
     """On a server as `serve` starts it, but one that is quicker to give up a board."""
-    with start_server("--not-ready-timeout", "2s") as server:
-        path = os.pathsep.join((str(Path(kubectl_binary()).parent), os.environ["PATH"]))
-        environment = command_environment(HOME=str(tmp_path), PATH=path, KUBECONFIG=str(server.kubeconfig))
+    with start_server("--node-lease-duration-seconds", "4") as server:
+        environment = user_environment(tmp_path, server.kubeconfig)
         tour = commands(README)
         assert len(tour) > 10
         for command in tour:

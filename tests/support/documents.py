@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.kubectl import kubectl_binary
+from tests.support.servers import CLONE, command_environment
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,30 @@ def commands(document: str) -> list[Command]:
             text, _, output = part.partition("\n")
             found.append(Command(text, output))
     return found
+
+
+def user_environment(home: Path, kubeconfig: Path) -> dict[str, str]:
+    """The environment of a user who has kubectl and reads a document."""
+    path = os.pathsep.join((str(Path(kubectl_binary()).parent), os.environ["PATH"]))
+    return command_environment(HOME=str(home), PATH=path, KUBECONFIG=str(kubeconfig))
+
+
+def run(command: str, environment: dict[str, str]) -> str:
+    """What it prints in a terminal, started in the clone.  What run.py would prepare is there already."""
+    command = command.replace("python3 run.py", f"{sys.executable} -m kube32_sim")
+    done = subprocess.run(
+        ["sh", "-c", command],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=CLONE,
+        env=environment,
+        timeout=60,
+    )
+    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}"
+    return done.stdout
 
 
 def timeless(output: str) -> str:
