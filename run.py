@@ -4,6 +4,7 @@
     python3 run.py serve   [OPTION]...    start the simulator
     python3 run.py kubelet [OPTION]...    run simulated boards in a process of their own
     python3 run.py preview [OPTION]...    tell where the pods of manifests would go
+    python3 run.py clock   ACTION...      tell the time of a running simulator, or move it on
     python3 run.py test    [OPTION]...    run the whole test suite (options are pytest's)
 
 `python3 run.py serve --help` tells the options of a command.
