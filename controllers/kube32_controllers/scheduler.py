@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from kube32_controllers.pod_conditions import with_condition
 from kube32_controllers.scheduler_cache import Decision, PodRecord, SchedulerCache, scheduled_condition, waits_for_node
 from kube32_controllers.scheduler_figures import pod_request
 from kube32_sim.client import NODES, PODS, Resource
@@ -54,23 +55,6 @@ def creation_events(pod: JsonObject) -> list[Emit]:
     if condition.get("status") == "False" and condition.get("reason") == "Unschedulable":
         return [failed_event(pod, condition.get("message", ""))]
     return []
-
-
-def with_condition(status: JsonObject, condition: JsonObject) -> JsonObject:
-    """A copy of a pod's status with its PodScheduled condition replaced, in place or at the end.
-
-    lastTransitionTime is the old one's where the condition's status stays the same.
-    """
-    conditions = list(status.get("conditions") or ())
-    for place, old in enumerate(conditions):
-        if old.get("type") == condition["type"]:
-            if old.get("status") == condition["status"] and "lastTransitionTime" in old:
-                condition = {**condition, "lastTransitionTime": old["lastTransitionTime"]}
-            conditions[place] = condition
-            break
-    else:
-        conditions.append(condition)
-    return {**status, "conditions": conditions}
 
 
 def scheduled(now: str) -> JsonObject:

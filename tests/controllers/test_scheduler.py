@@ -2,13 +2,13 @@
 
 import pytest
 from control_plane import control_plane
+from kube32_controllers.pod_conditions import with_condition
 from kube32_controllers.scheduler import (
     Scheduler,
     bind_actions,
     refuse_actions,
     retry_period,
     unschedulable,
-    with_condition,
 )
 from scheduling_objects import node, pod
 

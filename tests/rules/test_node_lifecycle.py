@@ -38,7 +38,7 @@ async def wait_until(world: World, moment: float) -> None:
 
 
 async def evicted(world: World, name: str, node: str) -> bool:
-    return (await world.client.get(PODS, world.namespace, name))["spec"].get("nodeName") != node
+    return bool((await world.client.get(PODS, world.namespace, name))["spec"].get("nodeName") != node)
 
 
 @pytest.mark.rule("N1")
@@ -306,10 +306,13 @@ async def test_n3_to_n9_the_whole_story_of_a_board_that_is_lost_and_found(world:
 
     async def marked(effects: list[str], status: str) -> bool:
         found = await node_of(world, node)
-        return condition(found, "Ready")["status"] == status and list(taints(found)) == effects
+        return (condition(found, "Ready")["status"], list(taints(found))) == (status, effects)
+
+    async def runs_nowhere() -> bool:
+        return await ready_on() == ""
 
     await world.until(lambda: marked(["NoSchedule"], "Unknown"), "the node is Unknown", timings.lease + 1)
-    assert await ready_on() == ""
+    await world.until(runs_nowhere, "the pod is not Ready", 1)
     await world.until(lambda: marked(["NoSchedule", "NoExecute"], "Unknown"), "NoExecute", timings.eviction + 1)
 
     async def runs_elsewhere() -> bool:
