@@ -33,12 +33,12 @@ SERVICE_LABEL = "kubernetes.io/service-name"
 
 @dataclass(slots=True, eq=False)
 class _Part:
-    """One slice.  uids: of the pods that are in it already.  members: what is to be in it."""
+    """One slice.  uids: of the pods that are in it already.  ports, members: what is to be in it."""
 
     name: str
     family: str
-    ports: Ports = ()
     uids: Sequence[str] = ()
+    ports: Ports = ()
     members: list[Entry] = field(default_factory=list)
 
 
@@ -74,12 +74,8 @@ def _made_for(obj: JsonObject) -> str:
 
 
 def _known(obj: JsonObject) -> _Part:
-    ports = tuple(
-        (port.get("name", ""), port["port"], port.get("protocol", "TCP"), port.get("appProtocol", ""))
-        for port in obj.get("ports") or ()
-    )
     uids = [endpoint["targetRef"]["uid"] for endpoint in obj.get("endpoints") or ()]
-    return _Part(obj["metadata"]["name"], obj["addressType"], ports, uids)
+    return _Part(obj["metadata"]["name"], obj["addressType"], uids)
 
 
 def _names(metadata: JsonObject, taken: set[str]) -> Iterator[str]:
@@ -111,13 +107,13 @@ def _laid_out(
     for ports, entries in sorted(groups.items()):
         parts = going_on.get(ports, [])
         made += _filled(family, ports, entries, parts, spare, names)
-    return made or [_another(family, (), spare, names)]
+    return made or [_another(family, spare, names)]
 
 
 def _going_on(groups: dict[Ports, list[Entry]], there: Sequence[_Part]) -> tuple[dict[Ports, list[_Part]], list[_Part]]:
     """(slices by the ports that they go on with, slices in which nobody is left).
 
-    A slice keeps its ports while any of its pods has them; else it takes those that most of its pods have now.
+    It is those that most of its pods have now.
     """
     ports_of = {entry.uid: ports for ports, entries in groups.items() for entry in entries}
     going_on: dict[Ports, list[_Part]] = {}
@@ -127,8 +123,8 @@ def _going_on(groups: dict[Ports, list[Entry]], there: Sequence[_Part]) -> tuple
         if not now:
             spare.append(part)
             continue
-        ports = part.ports if part.ports in now else min(now, key=lambda ports: (-now[ports], ports))
-        going_on.setdefault(ports, []).append(part)
+        most = min(now, key=lambda ports: (-now[ports], ports))
+        going_on.setdefault(most, []).append(part)
     return going_on, spare
 
 
@@ -155,7 +151,7 @@ def _filled(
         part.members += loose[:room]
         loose = loose[room:]
     while loose:
-        part = _another(family, ports, spare, names)
+        part = _another(family, spare, names)
         part.members, loose = loose[:MOST], loose[MOST:]
         made.append(part)
     for part in made:
@@ -164,13 +160,9 @@ def _filled(
     return made
 
 
-def _another(family: str, ports: Ports, spare: list[_Part], names: Iterator[str]) -> _Part:
+def _another(family: str, spare: list[_Part], names: Iterator[str]) -> _Part:
     """One of the slices that nobody is left in, or a new one."""
-    if not spare:
-        return _Part(next(names), family, ports)
-    part = spare.pop(0)
-    part.ports = ports
-    return part
+    return spare.pop(0) if spare else _Part(next(names), family)
 
 
 # objects

@@ -273,6 +273,21 @@ def test_a_slice_whose_pods_all_get_other_ports_goes_on_with_those():
     assert [one["ports"][0]["port"] for one in after] == [9090, 9090]
 
 
+def test_a_slice_goes_on_with_the_ports_that_most_of_its_pods_get():
+    def target(name):
+        return make_service(ports=[{"port": 80, "targetPort": name}])
+
+    pods = [
+        make_pod(f"pod-{number}", ports=[{"name": "a", "containerPort": 8080}, {"name": "b", "containerPort": other}])
+        for number, other in enumerate((8080, 9090, 9090))
+    ]
+    before = compute_slices(target("a"), pods)
+    (name,) = layout(before)
+    after = layout(compute_slices(target("b"), pods, before))
+    assert after.pop(name) == ["pod-1", "pod-2"]
+    assert list(after.values()) == [["pod-0"]]
+
+
 def test_pods_with_another_number_leave_the_slice_of_the_others_alone():
     service = make_service(ports=[{"name": "http", "port": 80, "targetPort": "web"}])
 

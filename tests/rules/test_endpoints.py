@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from kube32_sim.api.errors import ApiError
-from kube32_sim.client import NAMESPACES, PODS, SERVICES
+from kube32_sim.client import NAMESPACES, PODS, SERVICES, WatchEvent
 from tests.rules.conftest import MakeWorld
 from tests.rules.scheduling import container, tell
 from tests.rules.world import JsonObject, VirtualWorld, World
 from tests.support.objects import ENDPOINTS, SLICES, pod, service
-from tests.support.wire import connected
+from tests.support.wire import PATIENCE, connected
 
 LABELS = {"app": "web"}
 
@@ -94,6 +95,12 @@ async def by_ports(world: World, name: str = "web") -> dict[tuple[int, ...], lis
     return found
 
 
+async def heard(events: AsyncIterator[WatchEvent]) -> WatchEvent:
+    """The next event of a watch, which is there already or about to come."""
+    async with asyncio.timeout(PATIENCE):
+        return await anext(events)
+
+
 # computed, and read-only
 
 
@@ -161,7 +168,7 @@ async def test_e1_without_the_loop_they_are_what_users_write(make_world: MakeWor
 async def test_e1_a_watch_tells_what_a_read_would_show(world: World) -> None:
     await serve(world)
     async with world.client.watch(ENDPOINTS, world.namespace) as events:
-        assert (await anext(events)).type == "ADDED"
+        assert (await heard(events)).type == "ADDED"
         await world.client.create(PODS, world.namespace, pod("p", labels=LABELS))
 
         async def ready() -> list[str]:
@@ -170,7 +177,7 @@ async def test_e1_a_watch_tells_what_a_read_would_show(world: World) -> None:
         told = await world.until(ready, "the pod is an address", world.timings.reconcile)
         seen: list[str] = []
         while not seen:
-            event = await anext(events)
+            event = await heard(events)
             assert event.type == "MODIFIED"
             subsets = event.object.get("subsets") or ()
             seen = [one["ip"] for subset in subsets for one in subset.get("addresses") or ()]
@@ -181,7 +188,7 @@ async def test_e1_a_watch_tells_what_a_read_would_show(world: World) -> None:
 async def test_e1_a_watch_tells_nothing_where_nothing_has_changed(alone: World) -> None:
     await serve(alone)
     async with alone.client.watch(SLICES, "default") as events:
-        assert (await anext(events)).type == "ADDED"
+        assert (await heard(events)).type == "ADDED"
         await start(alone, "p", "10.0.0.1", ready="False")
         await alone.wait(0)
         await alone.client.patch(PODS, "default", "p", {"metadata": {"annotations": {"a": "b"}}})
@@ -189,7 +196,7 @@ async def test_e1_a_watch_tells_nothing_where_nothing_has_changed(alone: World) 
         await alone.wait(0)
         await tell(alone, "p", conditions=[{"type": "Ready", "status": "True"}])
         await alone.wait(0)
-        told = [await anext(events) for _ in range(2)]
+        told = [await heard(events) for _ in range(2)]
     flags = [event.object["endpoints"][0]["conditions"]["ready"] for event in told]
     assert ([event.type for event in told], flags) == (["MODIFIED", "MODIFIED"], [False, True])
 
@@ -401,15 +408,15 @@ async def test_e4_of_a_thousand_pods_one_that_changes_is_told_with_its_slice_alo
     where = await layout(alone)
     async with alone.client.watch(SLICES, "default") as events:
         for _ in range(10):
-            await anext(events)
+            await heard(events)
         for change in ("False", "True"):
             await tell(alone, "p500", conditions=[{"type": "Ready", "status": change}])
             await alone.wait(0)
-            event = await anext(events)
+            event = await heard(events)
             assert (event.type, event.object["metadata"]["name"]) == ("MODIFIED", where["p500"])
         await stop(alone, "p7")
         await alone.wait(0)
-        assert (await anext(events)).object["metadata"]["name"] == where["p7"]
+        assert (await heard(events)).object["metadata"]["name"] == where["p7"]
         await start(alone, "last", "10.1.0.0")
         await alone.wait(0)
-        assert (await anext(events)).object["metadata"]["name"] == where["p7"]  # the only one with room
+        assert (await heard(events)).object["metadata"]["name"] == where["p7"]  # the only one with room

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from tests.rules.conftest import MakeWorld
 from tests.rules.scheduling import add_node, asking, get_pod, node_of, place
 from tests.rules.world import JsonObject, VirtualWorld, World, condition, events_of, pods_of
 from tests.support.objects import pod
-from tests.support.wire import connected
+from tests.support.wire import PATIENCE, connected
 
 START = "2026-01-01T00:00:00Z"
 NO_NODES = "no nodes available to schedule pods"
@@ -57,7 +58,8 @@ async def test_s1_pods_of_a_deployment_are_bound_when_they_first_appear(world: W
     async with world.client.watch(PODS, world.namespace) as events:
         await world.client.create(DEPLOYMENTS, world.namespace, {"metadata": {"name": "d"}, "spec": spec})
         await world.wait(world.timings.reconcile)
-        first = [await anext(events) for _ in range(4)]
+        async with asyncio.timeout(PATIENCE):
+            first = [await anext(events) for _ in range(4)]
     assert [event.type for event in first] == ["ADDED"] * 4
     assert sorted(event.object["spec"]["nodeName"] for event in first) == ["esp32-0"] * 2 + ["esp32-1"] * 2
 

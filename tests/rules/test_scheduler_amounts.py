@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from kube32_controllers.scheduler_figures import node_figures, pod_request
 
+from kube32_sim.api.errors import ApiError
 from kube32_sim.client import NODES, PODS
 from kube32_sim.kestrel.filters import evaluate
 from kube32_sim.kestrel.profiles import KUBE32
@@ -77,6 +78,15 @@ async def test_s14_a_suffix_that_nobody_knows_makes_the_amount_0() -> None:
     assert isinstance(evaluate(KUBE32, asked, figures), int)
     one = pod_request({"containers": [container({"memory": "0", "esp32.io/i2c": "1"})]})
     assert evaluate(KUBE32, one, figures) == "Insufficient esp32.io/i2c"
+
+
+@pytest.mark.rule("S14")
+@pytest.mark.parametrize("text", ["12Foo", "12ki", "1KiB", "many"])
+async def test_s14_the_api_refuses_such_an_amount_and_names_it(alone: World, text: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        await alone.client.create(PODS, "default", asking("p", {"memory": text}))
+    assert caught.value.code == 400
+    assert "quantit" in caught.value.message
 
 
 @pytest.mark.rule("S15")
