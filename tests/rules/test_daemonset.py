@@ -307,7 +307,6 @@ async def refused(world: World, body: JsonObject) -> list[tuple[str, str]]:
     return [(cause["field"], cause["message"]) for cause in (caught.value.details or {})["causes"]]
 
 
-@pytest.mark.everywhere
 @pytest.mark.rule("DS9")
 @pytest.mark.parametrize("policy", ["Never", "OnFailure"])
 async def test_ds9_pods_that_are_not_always_restarted_are_refused(world: World, policy: str):

@@ -263,7 +263,6 @@ async def test_ds7_a_successor_waits_for_a_finalizer(world: World):
 # DS8: OnDelete
 
 
-@pytest.mark.everywhere
 @pytest.mark.rule("DS8")
 async def test_ds8_on_delete_leaves_updates_to_the_user(world: World):
     owner = await start(world, updateStrategy={"type": "OnDelete"})

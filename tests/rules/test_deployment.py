@@ -72,7 +72,6 @@ async def test_d1_the_interval_is_an_option(make_world) -> None:
 
 
 @pytest.mark.rule("D2", "N13")
-@pytest.mark.everywhere
 async def test_d2_pods_are_made_from_the_template_with_a_label_of_its_hash(world: World) -> None:
     made = await create(world, deployment(3, annotations={"team": "blue"}))
     await rolled_out(world)
@@ -163,7 +162,6 @@ async def test_d2_a_deployment_with_a_finalizer_that_is_deleted_makes_no_pods(wo
 
 
 @pytest.mark.rule("D3")
-@pytest.mark.everywhere
 async def test_d3_surplus_that_is_not_ready_goes_first_though_it_is_not_stale(world: World) -> None:
     await create(world, deployment(3))
     await rolled_out(world)
@@ -277,7 +275,6 @@ async def test_d1_pods_that_a_board_refuses_are_replaced_ever_more_slowly_and_te
 
 
 @pytest.mark.rule("D9")
-@pytest.mark.everywhere
 async def test_d9_there_are_no_replica_sets(world: World) -> None:
     await create(world, deployment(1))
     await rolled_out(world)

@@ -88,7 +88,6 @@ def causes(error: ApiError) -> list[tuple[str, str]]:
 
 
 @pytest.mark.rule("D2")
-@pytest.mark.everywhere
 async def test_a_selector_must_match_the_template_and_stays_what_it_is(world: World) -> None:
     wrong = deployment(1)
     wrong["spec"]["selector"] = {"matchLabels": {"app": "other"}}

@@ -68,7 +68,6 @@ async def test_d6_generation_counts_changes_of_spec_and_annotations_and_nothing_
 
 
 @pytest.mark.rule("D6")
-@pytest.mark.everywhere
 async def test_d6_observed_generation_follows_a_change_in_the_next_pass(world: World) -> None:
     await create(world, deployment(1))
     await rolled_out(world)

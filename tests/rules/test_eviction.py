@@ -335,7 +335,6 @@ async def test_n19_an_evicted_pod_is_pending_without_a_node(make_world: MakeWorl
     assert (waits["status"], waits["reason"]) == ("False", "Unschedulable")
 
 
-@pytest.mark.everywhere
 @pytest.mark.rule("N20")
 async def test_n20_a_bare_pod_is_bound_to_another_node_and_runs_there(world: World) -> None:
     made = await add(world, "p", node=world.nodes[0])

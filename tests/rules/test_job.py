@@ -276,7 +276,6 @@ async def test_j4_pods_that_a_board_refuses_are_failures(make_world: MakeWorld):
 # J6: what is refused
 
 
-@pytest.mark.everywhere
 @pytest.mark.rule("J6")
 @pytest.mark.parametrize("policy", ["Always", None])
 async def test_j6_pods_that_are_always_restarted_are_refused(world: World, policy):

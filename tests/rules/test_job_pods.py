@@ -78,7 +78,6 @@ async def running(world: World, owner: JsonObject) -> JsonObject:
     return await world.until(found, "its pod runs", 10)
 
 
-@pytest.mark.everywhere
 @pytest.mark.rule("J1", "J4", "N19", "N20")
 async def test_j1_a_pod_evicted_from_a_lost_node_runs_again_elsewhere_and_is_no_failure(world: World):
     timings = world.timings

@@ -59,7 +59,6 @@ async def test_s4_a_node_without_status_or_ready_condition_is_not_ready(alone: W
     assert await verdict(alone, asking("p")) == UNREADY
 
 
-@pytest.mark.everywhere
 @pytest.mark.rule("S4")
 async def test_s4_a_cordoned_board_gets_no_pods(world: World) -> None:
     first, second = world.nodes
