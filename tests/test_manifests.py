@@ -5,7 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from kube32_sim.kubelet.boards import profiles
+from kube32_sim.kubelet.node_object import amounts, node_labels
 from tests.support.kubectl import Kubectl
 from tests.support.servers import CLONE, running_server
 from tests.support.waiting import until
@@ -76,3 +79,14 @@ def test_each_says_what_to_look_at(path: Path) -> None:
     assert text.startswith("# ")
     assert "# Look at\n" in text
     assert "kubectl" in text
+
+
+def test_boards_on_paper_have_the_figures_of_their_profile() -> None:
+    nodes = list(yaml.safe_load_all((MANIFESTS / "fleet.yaml").read_text()))
+    assert len(nodes) == 3
+    for node in nodes:
+        metadata, status = node["metadata"], node["status"]
+        profile = profiles()[metadata["labels"]["esp32.io/board"]]
+        assert status["capacity"].items() <= amounts(profile.capacity()).items()
+        assert status["allocatable"].items() <= amounts(profile.allocatable()).items()
+        assert metadata["labels"].items() - node_labels(metadata["name"], profile).items() == {("site", "greenhouse")}
