@@ -1,4 +1,4 @@
-"""kubectl's commands for nodes: cordon, uncordon, drain, taint."""
+"""kubectl's commands for nodes: cordon, uncordon, drain (more of it in test_kubectl_drain), taint."""
 
 import json
 
@@ -67,14 +67,6 @@ def test_drain_with_a_disruption_budget_ends_and_never_takes_more_than_it_allows
 def budget(kubectl) -> tuple[int, int, int]:
     status = kubectl.json("get", "pdb", "web")["status"]
     return status["expectedPods"], status["currentHealthy"], status["disruptionsAllowed"]
-
-
-def test_drain_refuses_pods_that_nothing_would_replace(kubectl, node):
-    kubectl("run", "alone", "--image=a:1", f"--overrides={json.dumps({'spec': {'nodeName': node}})}")
-    kubectl("wait", "--for=condition=Ready", "pod/alone", "--timeout=20s")
-    assert "cannot delete Pods that declare no controller" in kubectl.fails("drain", node, "--pod-selector=run=alone")
-    kubectl("drain", node, "--pod-selector=run=alone", "--force", "--timeout=30s")
-    assert "NotFound" in kubectl.fails("get", "pod/alone")
 
 
 def test_taint_and_label_a_node(kubectl, node):

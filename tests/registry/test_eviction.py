@@ -11,6 +11,8 @@ import pytest
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import NODES, PODS
 from kube32_sim.cluster import Cluster
+from kube32_sim.registry import eviction
+from kube32_sim.registry.registry import Asked
 from tests.support.objects import BUDGETS, node, pod
 
 JsonObject = dict[str, Any]
@@ -203,6 +205,10 @@ async def test_a_dry_run_asks_the_budget_and_changes_nothing(cluster: Cluster) -
     before = cluster.store.revision
     await evict(cluster, "p0", dryRun=["All"])
     await evict(cluster, "p1", dryRun=["All"])
+    row = cluster.registry.table.by_path("", "v1", "pods")
+    assert row is not None
+    in_query = Asked(row, "default", "p2", "eviction", dry_run=True)
+    await eviction.evict(cluster.registry, in_query, {"metadata": {"name": "p2"}})
     assert cluster.store.revision == before
     await evict(cluster, "p0")
     assert (await refused(evict(cluster, "p1", dryRun=["All"]))).code == 429
