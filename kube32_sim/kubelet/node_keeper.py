@@ -18,6 +18,7 @@ from kube32_sim.kubelet.node_object import (
     CONDITIONS,
     LEASE_NAMESPACE,
     heartbeat,
+    last_report,
     lease_object,
     lease_spec,
     node_labels,
@@ -31,7 +32,6 @@ from kube32_sim.storage.interface import Heartbeat, Pulse
 JsonObject = dict[str, Any]
 
 COMPONENT = "kubelet"
-OUR_CONDITIONS = frozenset(kind for kind, *_ in CONDITIONS)
 
 log = logging.getLogger(__name__)
 
@@ -198,7 +198,7 @@ class NodeKeeper:
         self.node = node
         self.fault = fault_of(node) if node is not None else ""
         self._node_pulse = None
-        text = last_heartbeat(node) if node is not None else ""
+        text = last_report(node, self.reported) if node is not None and self.reported is not None else ""
         if node is not None and text:
             heartbeat = Heartbeat("lastHeartbeatTime", text, len(CONDITIONS))
             self._node_pulse = self._client.pulse(NODES, "", self.name, node["metadata"]["resourceVersion"], heartbeat)
@@ -218,13 +218,6 @@ class NodeKeeper:
 def fault_of(node: JsonObject) -> str:
     fault: str = (node["metadata"].get("annotations") or {}).get(FAULT, "")
     return fault if fault in FAULTS else ""
-
-
-def last_heartbeat(node: JsonObject) -> str:
-    """The lastHeartbeatTime that all the conditions have that a board keeps, or ""."""
-    conditions = (node.get("status") or {}).get("conditions") or ()
-    times = [one.get("lastHeartbeatTime", "") for one in conditions if one.get("type") in OUR_CONDITIONS]
-    return times[0] if len(times) == len(CONDITIONS) and len(set(times)) == 1 else ""
 
 
 def _revision(node: JsonObject | None) -> int:

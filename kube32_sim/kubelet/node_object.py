@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kube32_sim.api import quantity
-from kube32_sim.clock import rfc3339, rfc3339_micro
+from kube32_sim.clock import parse_time, rfc3339, rfc3339_micro
 from kube32_sim.kubelet import addresses
 from kube32_sim.kubelet.boards import HARDWARE, PSRAM, Profile
 from kube32_sim.version import GIT_VERSION, VERSION
@@ -88,6 +88,21 @@ def heartbeat(free: Mapping[str, int], node: JsonObject | None, now: float) -> J
             for kind, status, reason, message in CONDITIONS
         ],
     }
+
+
+def last_report(node: JsonObject, free: Mapping[str, int]) -> str:
+    """The time of the board's last report, where the next one would say all the same; "" where others have written it.
+
+    free: what is to be reported.
+    """
+    status = node.get("status") or {}
+    conditions = status.get("conditions") or ()
+    told = next((one.get("lastHeartbeatTime") for one in conditions if one.get("type") == "Ready"), None)
+    if not told:
+        return ""
+    again = heartbeat(free, node, parse_time(told))
+    same = again["allocatable"].items() <= (status.get("allocatable") or {}).items()
+    return told if same and all(condition in conditions for condition in again["conditions"]) else ""
 
 
 def _since(before: JsonObject | None, status: str, now: float) -> str:

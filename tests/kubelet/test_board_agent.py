@@ -103,6 +103,17 @@ async def test_it_reports_at_least_every_ten_seconds(bench: Bench) -> None:
         assert bench.clock.now() - parse_time(ready["lastHeartbeatTime"]) <= 10.0
 
 
+async def test_what_others_write_into_its_report_is_put_right_by_the_next(bench: Bench) -> None:
+    before = (await bench.node())["status"]
+    ready = {"type": "Ready", "status": "True", "message": "says somebody"}
+    for status in ({"allocatable": {"memory": "1Ki", "esp32.io/gpio": None}}, {"conditions": [ready]}):
+        await bench.client.patch(NODES, "", NODE, {"status": status}, subresource="status", kind="strategic")
+        await bench.clock.advance(10.0)
+        after = (await bench.node())["status"]
+        assert after["allocatable"] == before["allocatable"]
+        assert [one["message"] for one in after["conditions"]] == [one["message"] for one in before["conditions"]]
+
+
 async def test_a_pod_runs_and_the_board_has_less_to_give(bench: Bench) -> None:
     assert await bench.free() == "288Ki"
     await bench.run_pod("a", requests={"memory": "32Ki", "esp32.io/gpio": "4"})
