@@ -104,6 +104,7 @@ async def test_it_reports_at_least_every_ten_seconds(bench: Bench) -> None:
 
 
 async def test_what_others_write_into_its_report_is_put_right_by_the_next(bench: Bench) -> None:
+    await bench.clock.advance(20.0)
     before = (await bench.node())["status"]
     ready = {"type": "Ready", "status": "True", "message": "says somebody"}
     for status in ({"allocatable": {"memory": "1Ki", "esp32.io/gpio": None}}, {"conditions": [ready]}):
