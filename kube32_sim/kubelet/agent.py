@@ -124,7 +124,8 @@ class Board:
     def _time_to_renew(self) -> None:
         if not self._node.renew_at_once():
             self._renewal.set()
-        self._renew_at = max(self._renew_at + self._renew_every, self._clock.now())
+        now = self._clock.now()
+        self._renew_at = min(max(self._renew_at, now - self._renew_every), now) + self._renew_every
         self._unset_renewal = self._clock.call_at(self._renew_at, self._time_to_renew)
 
     async def _follow_pods(self) -> None:
@@ -176,7 +177,8 @@ class Board:
 
     async def _report(self) -> None:
         free, now = self._pods.free(), self._clock.now()
-        if now < self._report_at and free == self._node.reported:
+        waits = now < self._report_at <= now + self._pace.report  # longer only after the clock was set back
+        if waits and free == self._node.reported:
             return
         self._told = await attempt(lambda: self._node.report(free), f"reporting board {self.name}")
         if self._told:

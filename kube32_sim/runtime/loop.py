@@ -31,6 +31,8 @@ FIRST_DELAY, LONGEST_DELAY = 0.01, 60.0
 """Back-off of a key that failed: doubled from the first to the longest (seconds)."""
 NAMED = re.compile('"[^"]*"')
 """The name in the message of a refusal: a generated one is another at every try."""
+SET_BACK = 0.5
+"""A clock that goes back by more (seconds) was set: all due times were reckoned by another."""
 ROUNDING = 1e-5
 """Part of an interval by which times that mean the same may differ."""
 
@@ -103,6 +105,12 @@ class Agenda:
             heappop(heap)
         return heap[0][0] if heap else None
 
+    def hurry(self, now: float) -> None:
+        """Whatever is due later is due now."""
+        for key, when in tuple(self._when.items()):
+            if when > now:
+                self.set(key, now)
+
     def postpone(self, now: float, until: Callable[[str, float], float | None]) -> None:
         """Put off the keys due by now that can wait; it ends at the first that cannot."""
         while (when := self.first()) is not None and when <= now:
@@ -146,6 +154,8 @@ class Runner:
         self._signal = clock.signal()
         self._start = clock.now()
         self._passed = -1
+        self._seen = self._start
+        """The time as last looked at."""
         self._done = 0
         self._task: asyncio.Task[None] | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
@@ -238,11 +248,11 @@ class Runner:
 
     def _next_pass(self) -> float | None:
         """When the next pass is: None while nothing has changed and nothing is due."""
+        now = self._look_at_the_clock()
         changed, due = self._dirty_since, self._agenda.first()
         wanted = [when for when in (changed, due) if when is not None]
         if not wanted or self._interval is None:
             return min(wanted, default=None)
-        now = self._clock.now()
         if now < self._start + (self._passed - 1) * self._interval:  # the clock was set back
             self._start, self._passed = now, -1
         places = []
@@ -251,6 +261,15 @@ class Runner:
         if due is not None:
             places.append(ceil(self._intervals(due) - ROUNDING))
         return self._start + max(min(places), self._passed + 1) * self._interval
+
+    def _look_at_the_clock(self) -> float:
+        now = self._clock.now()
+        if now < self._seen - SET_BACK:
+            self._agenda.hurry(now)
+            if self._dirty_since is not None:
+                self._dirty_since = now
+        self._seen = now
+        return now
 
     def _intervals(self, when: float) -> float:
         return (when - self._start) / (self._interval or 1.0)

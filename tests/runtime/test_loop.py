@@ -307,6 +307,22 @@ async def test_a_clock_that_is_set_back_does_not_stop_the_passes():
         assert [key for _, key in loop.seen] == ["d/a", "d/b"]
 
 
+@pytest.mark.parametrize("interval", [1.0, None])
+@pytest.mark.parametrize(("due", "looked_at"), [(100.0, {"d/a", "d/b"}), (None, {"d/b"})])
+async def test_what_is_due_or_has_changed_when_the_clock_is_set_back_is_looked_at_soon(due, looked_at, interval):
+    async with stage() as on:
+        loop = Looking(lambda key, now: Plan((), due and now + due))
+        on.run(loop, interval)
+        await on.clock.advance(1000.0)
+        await on.put("a")
+        await on.clock.advance(1.0)
+        await on.put("b")
+        on.clock._now -= 900.0
+        before = len(loop.seen)
+        await on.clock.advance(2.0)
+        assert {key for _, key in loop.seen[before:]} == looked_at
+
+
 def test_agenda_keeps_one_time_a_key_and_stays_small():
     agenda = Agenda()
     for when in range(10_000):
