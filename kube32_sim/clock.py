@@ -57,6 +57,11 @@ def parse_time(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
+def exact(seconds: float) -> float:
+    """To the microsecond, so that a hundred steps of 0.1 s come to 10 s, and what is due then is due by then."""
+    return int(seconds * 1e6 + 0.5) / 1e6
+
+
 class NotVirtual(Exception):
     """Somebody wanted to move a clock that follows the machine's."""
 
@@ -235,7 +240,8 @@ class VirtualClock(Clock):
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
         entry = [callback]
-        heapq.heappush(self._due, (max(when, self._now), next(self._order), entry))
+        when = exact(when)
+        heapq.heappush(self._due, (when if when > self._now else self._now, next(self._order), entry))
         return entry.clear
 
     async def sleep(self, seconds: float) -> None:
@@ -256,7 +262,7 @@ class VirtualClock(Clock):
         if not 0 <= seconds < math.inf:
             raise ValueError(f"a clock advances by 0 or more seconds, not by {seconds}")
         async with self._turn:
-            until = self._now + seconds
+            until = exact(self._now + seconds)
             if until > END:
                 raise ValueError(f"a clock goes no further than {rfc3339(END)}")
             await self.gauge.at_rest()
@@ -267,7 +273,7 @@ class VirtualClock(Clock):
             return until
 
     async def step(self, until: float) -> bool:
-        until = min(until, END)
+        until = exact(min(until, END))
         async with self._turn:
             await self.gauge.at_rest()
             if self._wake_next(until):

@@ -118,3 +118,15 @@ def test_times_are_written_as_kubernetes_writes_them() -> None:
     assert parse_time("2026-01-01T02:00:00+02:00") == EPOCH
     with pytest.raises(ValueError, match="nonsense"):
         parse_time("nonsense")
+
+
+@pytest.mark.parametrize(("step", "number"), [(0.1, 1000), (0.2, 50), (1.1, 10), (0.001, 777), (0.000001, 50)])
+async def test_steps_add_up(step: float, number: int) -> None:
+    clock, fired = VirtualClock(), []
+    clock.call_at(EPOCH + step * number, lambda: fired.append(clock.now()))
+    for _ in range(number - 1):
+        await clock.advance(step)
+    assert fired == []
+    await clock.advance(step)
+    assert fired == [clock.now()]
+    assert rfc3339_micro(clock.now()) == rfc3339_micro(round(EPOCH + step * number, 6))

@@ -16,6 +16,7 @@ from kube32_controllers.job_indexes import Indexes, indexes_of
 from kube32_controllers.job_pods import (
     COMPONENT,
     JobPods,
+    completions,
     index_of,
     indexed,
     job_pod,
@@ -133,7 +134,7 @@ def _pod_actions(
     surplus = surplus_indexes(job, seen.active, done) if indexed(job) else []
     doubled = {id(pod) for pod in surplus}
     running = [pod for pod in seen.active if id(pod) not in doubled]
-    wanted = _wanted(job, running, tally)
+    wanted = _wanted(job, tally)
     if len(running) > wanted:
         surplus += removal_order(running)[: len(running) - wanted]
     taken = running + (seen.terminating if waits_for_failure(job) else [])
@@ -157,13 +158,10 @@ def _born(
     yield from (job_pod(job, about, index, {FAILURES: str(failures.get(index, 0))}) for index in births)
 
 
-def _wanted(job: JsonObject, running: Sequence[JsonObject], tally: Tally) -> int:
+def _wanted(job: JsonObject, tally: Tally) -> int:
     """How many pods may run: parallelism, but no more than completions are still to come."""
     parallelism: int = job["spec"].get("parallelism", 1)
-    completions: int | None = job["spec"].get("completions")
-    if completions is not None:
-        return min(parallelism, max(0, completions - tally.succeeded - len(tally.failed_indexes)))
-    return min(parallelism, len(running)) if tally.succeeded else parallelism
+    return min(parallelism, max(0, completions(job) - tally.succeeded - len(tally.failed_indexes)))
 
 
 def _births(job: JsonObject, taken: Sequence[JsonObject], number: int, done: Indexes) -> list[int]:
@@ -171,7 +169,7 @@ def _births(job: JsonObject, taken: Sequence[JsonObject], number: int, done: Ind
     if not indexed(job):
         return [-1] * number
     unavailable = done | indexes_of(map(index_of, taken))
-    return list(islice(unavailable.missing(job["spec"]["completions"]), number))
+    return list(islice(unavailable.missing(completions(job)), number))
 
 
 # status

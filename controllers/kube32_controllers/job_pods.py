@@ -72,6 +72,12 @@ def _will_never_end(pod: JsonObject) -> bool:
     return not pod["spec"].get("nodeName") or pod["metadata"].get("deletionGracePeriodSeconds") == 0
 
 
+def completions(job: JsonObject) -> int:
+    """How many pods have to succeed: 1 where the Job does not say (kube32's rule; upstream means a work queue then)."""
+    number: int = job["spec"].get("completions", 1)
+    return number
+
+
 def tracked(pod: JsonObject) -> bool:
     return TRACKING in pod["metadata"].get("finalizers", [])
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube32_controllers.job_indexes import NONE, Indexes, format_indexes, indexes_of, parse_indexes
-from kube32_controllers.job_pods import JobPods, index_of, indexed
+from kube32_controllers.job_pods import JobPods, completions, index_of, indexed
 from kube32_controllers.job_policies import enough_by_policy, failed_indexes, failing_rule, matched_rule
 from kube32_sim.clock import parse_time
 
@@ -134,7 +134,4 @@ def deadline(job: JsonObject, status: JsonObject) -> float | None:
 
 
 def _enough(job: JsonObject, seen: JobPods, tally: Tally) -> bool:
-    completions = job["spec"].get("completions")
-    if seen.active:
-        return False
-    return tally.succeeded > 0 if completions is None else tally.succeeded >= completions
+    return not seen.active and tally.succeeded >= completions(job)

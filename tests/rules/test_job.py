@@ -145,7 +145,7 @@ async def test_j1_what_a_pod_looks_like(world: World):
 @pytest.mark.rule("J2")
 @pytest.mark.parametrize(
     ("completions", "parallelism", "waves"),
-    [(3, 5, [3]), (5, 2, [2, 2, 1]), (4, 1, [1, 1, 1, 1]), (0, 3, []), (None, 3, [3])],
+    [(3, 5, [3]), (5, 2, [2, 2, 1]), (4, 1, [1, 1, 1, 1]), (0, 3, []), (None, 3, [1])],
 )
 async def test_j2_never_more_pods_than_parallelism_nor_than_are_still_to_come(
     make_world: MakeWorld, completions, parallelism, waves
@@ -176,24 +176,15 @@ async def test_j2_parallelism_may_change_while_it_runs(make_world: MakeWorld):
         assert (status.get("active", 0), status.get("failed", 0)) == (parallelism, 0)
 
 
-@pytest.mark.rule("J3")
-async def test_j3_a_work_queue_is_complete_when_one_has_succeeded_and_none_runs_any_more(world: World):
-    owner = await create(world, seconds=1000, completions=None, parallelism=3)
+@pytest.mark.rule("J1", "J2", "J3")
+async def test_j1_without_completions_one_pod_is_enough_whatever_the_parallelism(world: World):
+    owner = await create(world, seconds=5, completions=None, parallelism=3)
     await world.wait(2)
-    first, second, third = await of_owner(world, owner)
-    annotations = {"sim.kube32.io/run-seconds": "5"}
-    await world.client.patch(
-        PODS, world.namespace, first["metadata"]["name"], {"metadata": {"annotations": annotations}}
-    )
-    await world.wait(20)
-    found = await get_job(world)
-    assert (found["status"]["succeeded"], found["status"]["active"], conditions(found)) == (1, 2, [])
-    for pod in (second, third):
-        patch = {"metadata": {"annotations": {"sim.kube32.io/run-seconds": "25"}}}
-        await world.client.patch(PODS, world.namespace, pod["metadata"]["name"], patch)
+    assert len(await of_owner(world, owner)) == 1
     found = await ended(world, 20)
-    assert found["status"]["succeeded"] == 3
-    assert len(await of_owner(world, owner)) == 3
+    assert "completions" not in found["spec"]
+    assert found["status"]["succeeded"] == 1
+    assert len(await of_owner(world, owner)) == 1
 
 
 # J4, J5: until too many have failed
