@@ -99,6 +99,7 @@ class Cluster:
             admission_config(options),
             hooks,
             collects_garbage="garbage-collector" in options.loops,
+            counts_reports=scheduler is not None,
             computed=computed,
         )
         clocks = Clocks(self.clock, self.ids)

@@ -39,6 +39,7 @@ from kube32_controllers.pod_control import (
     terminating_namespace,
 )
 from kube32_sim.api.pod_state import finished, ready, terminating
+from kube32_sim.api.rollouts import REVISION, ROLLED_OUT
 from kube32_sim.client import DEPLOYMENTS, PODS, Resource
 from kube32_sim.runtime.actions import Action, Create, Delete, Emit, Patch, Plan, View, reference
 
@@ -46,9 +47,6 @@ JsonObject = dict[str, Any]
 
 COMPONENT = "deployment-controller"
 HASH_LABEL = "pod-template-hash"
-REVISION = "deployment.kubernetes.io/revision"
-ROLLED_OUT = "sim.kube32.io/pod-template-hash"
-"""Annotation: the template that the current revision stands for."""
 
 LONGEST_BACKOFF = 300.0
 KEPT_FAILED = 10

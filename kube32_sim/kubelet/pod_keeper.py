@@ -18,7 +18,7 @@ from kube32_sim.clock import Clock
 from kube32_sim.kubelet import addresses
 from kube32_sim.kubelet.boards import Profile
 from kube32_sim.kubelet.claims import admit, free, pod_requests
-from kube32_sim.kubelet.pod_life import Happening, PodLife, advance, begin, lose, refuse
+from kube32_sim.kubelet.pod_life import Advanced, Happening, PodLife, advance, begin, lose, refuse
 from kube32_sim.kubelet.pod_status import pod_status, resume, status_patch
 from kube32_sim.runtime.actions import Emit, reference
 from kube32_sim.runtime.recorder import Recorder
@@ -146,7 +146,16 @@ class PodKeeper:
             entry = self._entries[_key(pod)] = Entry(pod, pod_requests(pod))
         elif entry.pod["metadata"].get("generation") != pod["metadata"].get("generation"):
             entry.requests = pod_requests(pod)  # it was resized
+        if entry.life is not None and _annotations(entry.pod) != _annotations(pod):
+            self._follow(entry, entry.life)  # what it was told before holds until now
         entry.pod, entry.due = pod, 0.0
+
+    def _follow(self, entry: Entry, life: PodLife) -> Advanced:
+        """Its life up to now."""
+        step = advance(entry.pod, life, self._clock.now())
+        entry.life = step.life
+        entry.untold.extend(step.happenings)
+        return step
 
     def _forget(self, key: Key) -> None:
         self._addresses.discard(self._entries.pop(key).ip)
@@ -164,9 +173,7 @@ class PodKeeper:
                 await self._remove(entry)
             return
         _complain(entry)
-        step = advance(entry.pod, entry.life, self._clock.now())
-        entry.life = step.life
-        entry.untold.extend(step.happenings)
+        step = self._follow(entry, entry.life)
         entry.look_again(step.again_at)
         if not silent:
             await self._tell(entry, step.life, step.gone)
@@ -246,6 +253,10 @@ def _complain(entry: Entry) -> None:
 
 def _key(pod: JsonObject) -> Key:
     return pod["metadata"]["namespace"], pod["metadata"]["name"]
+
+
+def _annotations(pod: JsonObject) -> JsonObject:
+    return pod["metadata"].get("annotations") or {}
 
 
 def _uid(pod: JsonObject) -> str:

@@ -108,6 +108,7 @@ class Registry:
         hooks: Hooks,
         *,
         collects_garbage: bool = True,
+        counts_reports: bool = False,
         computed: Computed | None = None,
     ) -> None:
         self.table = table
@@ -119,6 +120,7 @@ class Registry:
         self._config = config
         self._hooks = hooks
         self._collects_garbage = collects_garbage
+        self._counts_reports = counts_reports
         self._computed = computed
 
     def context(self, asked: Asked) -> Context:
@@ -268,7 +270,7 @@ class Registry:
             return Remove() if outcome.removed else outcome.obj
 
         try:
-            done = await self.store.update(row.storage, asked.key, updater)
+            done = await self.store.update(row.storage, asked.key, updater, always=self._is_report(asked))
         except KeyMissing:
             if not patch and row.strategy.create_on_update and not asked.subresource:
                 return await self.create(asked, change({}))
@@ -277,6 +279,10 @@ class Registry:
             outcome.obj["metadata"]["resourceVersion"] = outcome.revision
             return Result(None, outcome.obj, removed=outcome.removed, warnings=warnings)
         return Result(done.stored, warnings=warnings)
+
+    def _is_report(self, asked: Asked) -> bool:
+        """Whether this write counts though it may say nothing new: the scheduler goes by its revision."""
+        return self._counts_reports and asked.subresource == "status" and asked.row.strategy.status_is_report
 
     def _checked_update(
         self, asked: Asked, obj: JsonObject, current: StoredObject, patch: bool, warnings: list[str]

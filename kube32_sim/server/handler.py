@@ -39,6 +39,8 @@ from kube32_sim.storage.watching import Hub
 
 log = logging.getLogger(__name__)
 
+READING = frozenset(("get", "list", "watch"))
+
 
 class Call:
     """One request about a resource, with what has been found out about it."""
@@ -140,6 +142,8 @@ class Handler:
         if call.subresource is not None:
             return await self._subresource(call, accept)
         verb = call.info.verb
+        if verb not in READING:
+            self._registry.refuse_computed(call.row, verb)
         call.accepted = media.negotiate(accept, watch=verb == "watch", collection=verb in ("list", "watch"))
         return await self._verbs[verb](call)
 

@@ -156,8 +156,8 @@ class Store(Protocol):
     async def create(self, storage: Storage, key: str, obj: JsonObject) -> Change:
         """Raises KeyExists."""
 
-    async def update(self, storage: Storage, key: str, change: Updater) -> Change:
-        """Raises KeyMissing, and what `change` raises."""
+    async def update(self, storage: Storage, key: str, change: Updater, *, always: bool = False) -> Change:
+        """Raises KeyMissing, and what `change` raises.  always: a write that changes nothing is a new revision too."""
 
     async def delete(self, storage: Storage, key: str, check: Callable[[StoredObject], None]) -> Change:
         """Raises KeyMissing, and what `check` raises."""

@@ -228,7 +228,7 @@ class MemoryStore:
         self._append(bucket, "ADDED", stored, None)
         return Change(stored, None, True)
 
-    async def update(self, storage: Storage, key: str, change: Updater) -> Change:
+    async def update(self, storage: Storage, key: str, change: Updater, *, always: bool = False) -> Change:
         bucket = self.bucket(storage)
         current: StoredObject | None = bucket.objects.get(key)
         if current is None:
@@ -239,7 +239,7 @@ class MemoryStore:
         if result is None:
             return Change(current, current, False)
         result["metadata"]["resourceVersion"] = str(current.revision)
-        if _same(result, current.object()):
+        if not always and _same(result, current.object()):
             return Change(current, current, False)
         stored = self._new(bucket, key, result)
         bucket.put(stored, current)

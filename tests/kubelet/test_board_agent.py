@@ -176,6 +176,19 @@ async def test_a_pod_ends_when_its_annotation_says_so(bench: Bench) -> None:
     assert await bench.free() == "288Ki"
 
 
+async def test_a_pod_that_is_told_to_end_while_it_runs_ends_then_and_not_before(bench: Bench) -> None:
+    await bench.run_pod("a")
+    await bench.clock.advance(100)
+    told = bench.clock.now()
+    annotations = {"sim.kube32.io/run-seconds": "1", "sim.kube32.io/exit-code": "1"}
+    await bench.client.patch(PODS, "default", "a", {"metadata": {"annotations": annotations}})
+    await bench.clock.settle()
+    (status,) = (await bench.client.get(PODS, "default", "a"))["status"]["containerStatuses"]
+    assert status["restartCount"] == 1
+    assert parse_time(status["lastState"]["terminated"]["finishedAt"]) == told
+    assert parse_time(status["state"]["running"]["startedAt"]) == told
+
+
 async def test_a_pod_in_back_off_is_not_in_the_report(bench: Bench) -> None:
     await bench.run_pod("a", {"run-seconds": "1", "exit-code": "1"})
     await bench.clock.advance(2.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kube32_sim.client import PODS
+from kube32_sim.client import DEPLOYMENTS, PODS
 from tests.rules.deployments import (
     NEVER,
     READY_AFTER,
@@ -268,6 +268,10 @@ async def test_d5_the_revision_counts_templates_and_survives_what_else_changes(w
     assert await revision() == "1"
     await patch(world, new_image("i:2"))
     assert await revision() == "2"
+    for image, expected in (("i:3", "3"), ("i:4", "4"), ("i:4", "4")):  # as `kubectl replace` does it
+        manifest = deployment(2, image=image)
+        await world.client.update(DEPLOYMENTS, world.namespace, manifest)
+        assert await revision() == expected
     copy = await get(world)
     copied = {"metadata": {"name": "copy", "annotations": copy["metadata"]["annotations"]}, "spec": copy["spec"]}
     await create(world, copied)
@@ -295,3 +299,12 @@ async def test_d5_events_tell_of_each_step(world: World) -> None:
             "down deployment web from 2 to 0",
         )
     ]
+
+
+@pytest.mark.rule("D2")
+async def test_d2_a_deployment_that_is_replaced_while_paused_can_still_be_scaled(world: World) -> None:
+    await create(world, deployment(1))
+    await rolled_out(world)
+    await world.client.update(DEPLOYMENTS, world.namespace, deployment(3, image="i:2", paused=True))
+    await world.wait(5)
+    assert await images(world, ready=True) == ["i:1"] * 3

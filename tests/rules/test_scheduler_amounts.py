@@ -120,6 +120,20 @@ async def test_s16_only_pods_that_the_report_cannot_contain_are_subtracted(alone
 
 
 @pytest.mark.rule("S16")
+async def test_s16_a_report_counts_though_it_says_nothing_new(alone: World) -> None:
+    await add_node(alone, "n")
+    assert await place(alone, asking("p", {"memory": "60Ki"})) == "n"
+    await tell(alone, "p", phase="Running")
+    await fits(alone, "memory", 40, "Ki")
+    before = await alone.client.get(NODES, "", "n")
+    after = await alone.client.update(NODES, "", before, subresource="status")
+    assert int(after["metadata"]["resourceVersion"]) > int(before["metadata"]["resourceVersion"])
+    await fits(alone, "memory", 100, "Ki")
+    same = await alone.client.patch(NODES, "", "n", {"metadata": {"labels": {}}})
+    assert same == after, "that holds for reports only"
+
+
+@pytest.mark.rule("S16")
 @pytest.mark.parametrize("kind", ["containerStatuses", "initContainerStatuses"])
 async def test_s16_a_container_that_waits_to_restart_is_in_no_report(alone: World, kind: str) -> None:
     await add_node(alone, "n")

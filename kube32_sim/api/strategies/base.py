@@ -54,6 +54,8 @@ class Strategy:
     create_on_update = False
     #: PUT without resourceVersion is accepted (upstream: AllowUnconditionalUpdate).
     unconditional_update = True
+    #: a write of the status is a report, which counts though it may say nothing new (see `Registry`).
+    status_is_report = False
     #: DELETE answers the deleted object instead of a Status (upstream: ReturnDeletedObject).
     returns_deleted = False
     #: DELETE without a propagationPolicy orphans dependents (upstream's old default of some kinds).

@@ -28,6 +28,8 @@ _LEASE_STRATEGIES = ("OldestEmulationVersion",)
 class NodeStrategy(Strategy):
     """A node may be created with its status; after that the status has its own subresource."""
 
+    status_is_report = True
+
     def default(self, obj: JsonObject) -> None:
         spec = obj.setdefault("spec", {})
         if "podCIDR" in spec or "podCIDRs" in spec:

@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, invalid_value, required
+from kube32_sim.api.rollouts import keep_notes
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.pod_defaults import default_pod_template
 from kube32_sim.api.strategies.spec import SpecStrategy
@@ -86,6 +87,10 @@ _COUNTERS = (
 class Deployment(Workload):
     status_locks = ("labels",)
     annotations_count = True
+
+    def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        keep_notes(obj["metadata"], old["metadata"])
+        super().prepare_update(obj, old, context)
 
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         spec.setdefault("replicas", 1)
