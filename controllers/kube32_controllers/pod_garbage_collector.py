@@ -106,6 +106,9 @@ class PodGarbageCollector:
             if len(self._finished) > self._most:
                 yield "finished"
         if current is None:
+            node = (obj.get("spec") or {}).get("nodeName")
+            if node in self._gone:  # was it the last one?
+                yield f"node/{node}"
             return
         node = current["spec"].get("nodeName")
         if node and view.get(NODES, "", node) is None:
@@ -123,7 +126,8 @@ class PodGarbageCollector:
         if view.get(NODES, "", rest) is not None:
             self._gone.pop(rest, None)
             return Plan()
-        plan = plan_orphans(view.by_field(PODS, "spec.nodeName", rest), self._gone.setdefault(rest, now), now)
+        since = self._gone[rest] = min(now, self._gone.get(rest, now))  # the clock may have been set back
+        plan = plan_orphans(view.by_field(PODS, "spec.nodeName", rest), since, now)
         if plan == Plan():
             self._gone.pop(rest, None)
         return plan

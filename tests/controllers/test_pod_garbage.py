@@ -62,6 +62,25 @@ def test_finished_pods_of_a_vanished_node_just_go():
     assert [type(action) for action in loop.plan("node/gone", view, NOW + 40).actions] == [Delete]
 
 
+def test_a_node_whose_last_pod_has_gone_is_forgotten():
+    """Pods bound to its name later get their 40 seconds, and it is not remembered for ever."""
+    objects = {PODS: [pod(phase="Succeeded", nodeName="gone")]}
+    view, loop = FakeView(objects), PodGarbageCollector()
+    loop.plan("node/gone", view, NOW)
+    done = objects[PODS].pop()
+    assert list(loop.keys(PODS, done, view)) == ["node/gone"]
+    loop.plan("node/gone", view, NOW + 40)
+    assert list(loop.keys(PODS, done, view)) == []
+    objects[PODS].append(pod(ready=True, nodeName="gone"))
+    assert loop.plan("node/gone", view, NOW + 100).again_at == NOW + 140
+
+
+def test_a_clock_set_back_makes_the_wait_no_longer():
+    view, loop = FakeView({PODS: [pod(ready=True, nodeName="gone")]}), PodGarbageCollector()
+    loop.plan("node/gone", view, NOW)
+    assert loop.plan("node/gone", view, NOW - 3600).again_at == NOW - 3600 + 40
+
+
 def test_a_terminating_pod_without_a_node_is_removed():
     leaving = pod(deleting=True)
     view, loop = FakeView({PODS: [leaving]}), PodGarbageCollector()
