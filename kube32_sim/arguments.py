@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import NoReturn
 
 from kube32_sim.durations import parse_duration
 from kube32_sim.options import BOARDS, DEFAULT_BOARD, KUBECONFIG
@@ -14,8 +15,19 @@ PROGRAM = "KUBE32_SIM_PROGRAM"
 """Environment variable: what to call the program in usage lines, where it was started in another way (`run.py`)."""
 
 
+class Parser(argparse.ArgumentParser):
+    """argparse takes what begins with `-` for an option: where that may be a value, it says so."""
+
+    def error(self, message: str) -> NoReturn:
+        if message.endswith("expected one argument"):
+            message += " (one that begins with - is written OPTION=VALUE)"
+        elif message.endswith("required: D"):
+            message += " (a duration of 0 or more)"
+        super().error(message)
+
+
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=os.environ.get(PROGRAM) or "kube32-sim",
         description="A Kubernetes API server, control loops and ESP32 boards to test against: no containers run.",
         epilog="`%(prog)s COMMAND --help` tells the options of a command.",

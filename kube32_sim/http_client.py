@@ -5,6 +5,7 @@ One `HttpClient` keeps one pool of connections, without a bound: every watch hol
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -179,7 +180,15 @@ class HttpClient:
                 server_hostname=self._server_name,
             )
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise Unreachable(f"{method} {self._base}{path}: {str(error) or 'no answer in time'}") from error
+            raise Unreachable(f"{method} {self._base}{path}: {_why(error)}") from error
+
+
+def _why(error: Exception) -> str:
+    """What kept an answer from coming, without what only concerns the client library."""
+    if isinstance(error, aiohttp.ClientConnectorError) and not isinstance(error, aiohttp.ClientSSLError):
+        cause = error.os_error
+        return os.strerror(cause.errno) if cause.errno and cause.errno > 0 else cause.strerror or str(error)
+    return str(error) or "no answer in time"
 
 
 def path_of(resource: Resource, namespace: str = "", name: str = "", subresource: str = "") -> str:
@@ -201,7 +210,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     try:
         return await response.read()
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise Unreachable(f"{response.method} {response.url}: {str(error) or 'no answer in time'}") from error
+        raise Unreachable(f"{response.method} {response.url}: {_why(error)}") from error
 
 
 async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[WatchEvent]:

@@ -95,6 +95,10 @@ def test_boards_wait_for_their_server_and_find_one_that_was_started_anew(tmp_pat
             (tmp_path / start).mkdir()
             with running_server(tmp_path / start, "--nodes", "0", "--port", port) as server, client_of(server) as http:
                 until(lambda http=http: ready_nodes(http) == {"bench"}, "the board is Ready")  # type: ignore[misc]
+    assert (
+        f"no answer yet, the boards go on trying: GET http://127.0.0.1:{port}/"
+        in (tmp_path / "kubelet.log").read_text()
+    )
 
 
 def test_boards_say_that_they_cannot_follow_a_virtual_clock(tmp_path: Path) -> None:

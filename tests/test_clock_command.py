@@ -110,10 +110,10 @@ def test_a_real_clock_is_shown_and_not_advanced(full_server: Server, clock: Call
     [
         ("", "the following arguments are required: ACTION"),
         ("stop", "argument ACTION: invalid choice: 'stop'"),
-        ("advance", "the following arguments are required: D"),
+        ("advance", "the following arguments are required: D (a duration of 0 or more)"),
         ("advance soon", "argument D: invalid duration 'soon'"),
         ("advance -5", "argument D: invalid duration '-5'"),
-        ("advance -5s", "the following arguments are required: D"),
+        ("advance -5s", "the following arguments are required: D (a duration of 0 or more)"),
         ("show 5s", "unrecognized arguments: 5s"),
         ("show -o wide", "argument -o/--output: invalid choice: 'wide'"),
         ("show --server x --kubeconfig y", "not allowed with argument --server"),

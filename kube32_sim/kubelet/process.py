@@ -55,7 +55,7 @@ async def run_boards(access: Access, names: Sequence[str], profile: str, pace: P
     async with HttpClient(access) as client:
         boards = Boards(client, RealClock(), Ids(), [(name, profile) for name in names], pace)
         log.info("boards of kind %s for %s: %s", profile, access.server, _named(names))
-        await _warn_of_virtual_time(client)
+        await _look_at_server(client)
         try:
             await boards.start_slowly()
             await asyncio.get_running_loop().create_future()
@@ -63,12 +63,15 @@ async def run_boards(access: Access, names: Sequence[str], profile: str, pace: P
             await boards.stop()
 
 
-async def _warn_of_virtual_time(client: Client) -> None:
-    """Boards of another process cannot keep up with a clock that is driven."""
+async def _look_at_server(client: Client) -> None:
+    """Warn of one that does not answer yet, and of one whose clock is driven: these boards cannot keep up with it."""
     try:
         clock = await client.get(CLOCKS, "", "cluster")
-    except (ApiError, Unreachable):
-        return  # it is no simulator, or not there yet
+    except Unreachable as error:
+        log.warning("no answer yet, the boards go on trying: %s", error)
+        return
+    except ApiError:
+        return  # it is no simulator
     if clock["status"]["mode"] == VirtualClock.mode:
         log.warning(
             "the server's clock is virtual: these boards go by real time, and count as lost whenever it is advanced by "
