@@ -47,9 +47,9 @@ def _minute(minutes: int) -> str:
 
 def rfc3339_micro(seconds: float) -> str:
     """`2026-01-01T00:00:00.000000Z`, as metav1.MicroTime has it."""
-    minute, micros = divmod(round(seconds * 1_000_000), 60_000_000)
-    second, micros = divmod(micros, 1_000_000)
-    return f"{_minute(minute)}{second:02d}.{micros:06d}Z"
+    micros = int(seconds * 1e6 + 0.5)
+    whole = micros // 1_000_000
+    return f"{_whole(whole)[:-1]}.{micros - whole * 1_000_000:06d}Z"
 
 
 def parse_time(text: str) -> float:
