@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
         super().error(message)
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     parser = Parser(
         prog=os.environ.get(PROGRAM) or "kube32-sim",
         description="A Kubernetes API server, control loops and ESP32 boards to test against: no containers run.",
@@ -41,7 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "serve",
         help="run the API server, the control loops and simulated boards",
@@ -182,7 +182,7 @@ def _add_control_plane(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def _add_kubelet(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_kubelet(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "kubelet",
         help="run simulated boards in a process of their own",
@@ -212,7 +212,7 @@ def _add_server(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
     return where
 
 
-def _add_preview(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_preview(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "preview",
         help="tell where the pods of manifests would go, and why not elsewhere; nothing is created",
@@ -273,7 +273,7 @@ def _add_preview(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
 
 
-def _add_clock(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_clock(commands: argparse._SubParsersAction[Parser]) -> None:
     about = "tell what time it is in a running simulator, or move its clock on"
     parser = commands.add_parser(
         "clock",
@@ -301,7 +301,7 @@ def _add_clock(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _add_clock_action(
-    actions: argparse._SubParsersAction[argparse.ArgumentParser], name: str, about: str, takes: str
+    actions: argparse._SubParsersAction[Parser], name: str, about: str, takes: str
 ) -> argparse.ArgumentParser:
     parser = actions.add_parser(
         name,

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-import itertools
 import math
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -45,6 +45,7 @@ def _minute(minutes: int) -> str:
     return datetime.fromtimestamp(minutes * 60, UTC).strftime("%Y-%m-%dT%H:%M:")
 
 
+@lru_cache(maxsize=16)
 def rfc3339_micro(seconds: float) -> str:
     """`2026-01-01T00:00:00.000000Z`, as metav1.MicroTime has it."""
     micros = int(seconds * 1e6 + 0.5)
@@ -230,8 +231,10 @@ class VirtualClock(Clock):
     def __init__(self, start: float = EPOCH) -> None:
         super().__init__()
         self._now = start
-        self._order = itertools.count()
-        self._due: list[tuple[float, int, list[Callable[[], None]]]] = []
+        self._moments: list[float] = []
+        """When something is due: a heap, each moment once."""
+        self._due: dict[float, deque[list[Callable[[], None]]]] = {}
+        """What is due at each of them, in order of registration; empty where it was cancelled."""
         self._turn = asyncio.Lock()
         self._woken = 0
 
@@ -240,8 +243,12 @@ class VirtualClock(Clock):
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
         entry = [callback]
-        when = exact(when)
-        heapq.heappush(self._due, (when if when > self._now else self._now, next(self._order), entry))
+        moment = max(exact(when), self._now)
+        due = self._due.get(moment)
+        if due is None:
+            due = self._due[moment] = deque()
+            heapq.heappush(self._moments, moment)
+        due.append(entry)
         return entry.clear
 
     async def sleep(self, seconds: float) -> None:
@@ -283,13 +290,18 @@ class VirtualClock(Clock):
             return False
 
     def _wake_next(self, until: float) -> bool:
-        while self._due and self._due[0][0] <= until:
-            when, _, entry = heapq.heappop(self._due)
-            if entry:
-                self._now = max(self._now, when)
-                self._woken += 1
-                entry.pop()()
-                return True
+        while self._moments and self._moments[0] <= until:
+            moment = self._moments[0]
+            due = self._due[moment]
+            while due:
+                entry = due.popleft()
+                if entry:
+                    self._now = max(self._now, moment)
+                    self._woken += 1
+                    entry.pop()()
+                    return True
+            heapq.heappop(self._moments)
+            del self._due[moment]
         return False
 
     async def _rest(self) -> None:

@@ -346,7 +346,8 @@ class MemoryStore:
 
     def _trim(self, now: float) -> None:
         events, size, seconds = self._limits
-        while self._log and (len(self._log) > events or self._log_bytes > size or self._log[0].time < now - seconds):
+        entries, horizon = self._log, now - seconds
+        while entries and (entries[0].time < horizon or len(entries) > events or self._log_bytes > size):
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
