@@ -18,7 +18,7 @@ STRIDE = 128
 class Event(Protocol):
     """One change.  stored: the state after it (for DELETED the last one); previous: the state before, or None.
 
-    heartbeat: its time, where only that is another.
+    heartbeat: its time, where only that is another.  time: when it took place (seconds since 1970).
     """
 
     @property
@@ -29,6 +29,8 @@ class Event(Protocol):
     def stored(self) -> Any: ...
     @property
     def previous(self) -> Any: ...
+    @property
+    def time(self) -> float: ...
 
 
 class Store(Protocol):

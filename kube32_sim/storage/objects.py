@@ -206,6 +206,12 @@ class Beaten(StoredObject):
     def _meta_end(self) -> int:  # type: ignore[override]
         return self.base._meta_end + len(str(self.revision)) - len(str(self.base.revision))
 
+    def beaten(self, revision: int, told: Heartbeat, text: str) -> Beaten:
+        """From the same base: one heartbeat upon another would make their bytes an ever deeper recursion."""
+        if told.field != self.told.field:
+            return super().beaten(revision, told, text)
+        return self.base.beaten(revision, self.told, text)
+
     @property
     def size(self) -> int:
         return BEAT_SIZE

@@ -89,6 +89,21 @@ async def test_digits_of_the_revision_may_grow(store: MemoryStore) -> None:
     store.check()
 
 
+async def test_pulses_may_follow_upon_pulses(store: MemoryStore) -> None:
+    """As many as there are when boards are started again and again: no object leans on thousands of others."""
+    text = FIRST
+    for number in range(1, 3000):
+        pulse = pulse_of(store, text)
+        assert pulse is not None
+        text = f"2026-01-01T00:00:00.{number:06}Z"
+        assert pulse.beat(text)
+    stored = store.get(LEASES, KEY)
+    assert stored is not None
+    assert stored.object()["spec"]["renewTime"] == text
+    assert stored.object()["metadata"]["annotations"] == {"renewTime": FIRST}
+    store.check()
+
+
 async def test_the_same_time_again_writes_nothing(store: MemoryStore) -> None:
     pulse, before = pulse_of(store), store.revision
     assert pulse is not None
