@@ -117,7 +117,7 @@ async def test_no_pass_where_nothing_changed_and_nothing_is_due():
     async with stage() as on:
         on.run(Looking(), 1.0)
         await on.clock.settle()
-        assert on.clock._due == []
+        assert not on.clock._due
 
 
 async def test_without_interval_a_change_is_looked_at_at_once():
