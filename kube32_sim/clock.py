@@ -233,8 +233,8 @@ class VirtualClock(Clock):
         self._now = start
         self._moments: list[float] = []
         """When something is due: a heap, each moment once."""
-        self._due: dict[float, deque[list[Callable[[], None]]]] = {}
-        """What is due at each of them, in order of registration; empty where it was cancelled."""
+        self._due: dict[float, deque[tuple[float, list[Callable[[], None]]]]] = {}
+        """What is due at each of them, in order of registration, and the exact time; empty where it was cancelled."""
         self._turn = asyncio.Lock()
         self._woken = 0
 
@@ -243,12 +243,12 @@ class VirtualClock(Clock):
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
         entry = [callback]
-        moment = max(exact(when), self._now)
+        moment = max(exact(min(when, END)), self._now)
         due = self._due.get(moment)
         if due is None:
             due = self._due[moment] = deque()
             heapq.heappush(self._moments, moment)
-        due.append(entry)
+        due.append((when, entry))
         return entry.clear
 
     async def sleep(self, seconds: float) -> None:
@@ -276,8 +276,8 @@ class VirtualClock(Clock):
             while self._wake_next(until):
                 if self.gauge.busy or self._woken % STRIDE == 0:
                     await self._rest()
-            self._now = until
-            return until
+            self._now = max(self._now, until)
+            return self._now
 
     async def step(self, until: float) -> bool:
         until = exact(min(until, END))
@@ -294,9 +294,9 @@ class VirtualClock(Clock):
             moment = self._moments[0]
             due = self._due[moment]
             while due:
-                entry = due.popleft()
+                when, entry = due.popleft()
                 if entry:
-                    self._now = max(self._now, moment)
+                    self._now = max(self._now, moment, when)  # nobody is woken before his time: he would ask again
                     self._woken += 1
                     entry.pop()()
                     return True

@@ -20,9 +20,10 @@ from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.selectors import parse_labels, select_fields
 from kube32_sim.client import PATCHES, JsonObject, ListResult, Resource, WatchEvent
 from kube32_sim.registry import subresources
+from kube32_sim.registry.asked import Asked, Result
 from kube32_sim.registry.deletion import success
 from kube32_sim.registry.reading import list_page, select
-from kube32_sim.registry.registry import Asked, Registry, Result
+from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import Compacted, Heartbeat, Pulse
 from kube32_sim.storage.objects import StoredObject
 from kube32_sim.storage.watching import Hub, Objects, Selection

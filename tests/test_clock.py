@@ -120,6 +120,18 @@ def test_times_are_written_as_kubernetes_writes_them() -> None:
         parse_time("nonsense")
 
 
+async def test_nobody_is_woken_before_his_time() -> None:
+    """He would look at the clock, find it too early, and ask for the same moment again, for ever."""
+    clock, woken = VirtualClock(), []
+    for number in range(1000):
+        when = EPOCH + 5.0 + number * 2.4e-7
+        clock.call_at(when, lambda when=when: woken.append(clock.now() >= when))  # type: ignore[misc]
+    clock.call_at(math.inf, lambda: woken.append(False))
+    await clock.advance(6.0)
+    assert woken == [True] * 1000
+    assert clock.now() == EPOCH + 6.0
+
+
 @pytest.mark.parametrize(("step", "number"), [(0.1, 1000), (0.2, 50), (1.1, 10), (0.001, 777), (0.000001, 50)])
 async def test_steps_add_up(step: float, number: int) -> None:
     clock, fired = VirtualClock(), []

@@ -11,7 +11,7 @@ from kube32_sim.client import Resource
 from kube32_sim.clock import END, Clock, NotVirtual, rfc3339, rfc3339_micro
 from kube32_sim.durations import parse_duration
 from kube32_sim.ids import Ids
-from kube32_sim.registry.registry import Asked
+from kube32_sim.registry.asked import Asked
 from kube32_sim.storage.interface import JsonObject
 
 CLOCKS = Resource(GROUP, VERSION, "clocks")

@@ -12,8 +12,9 @@ from kube32_sim.api import errors
 from kube32_sim.api.options import DeleteOptions, delete_options
 from kube32_sim.api.pod_state import ready
 from kube32_sim.api.selectors import label_selector
+from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.deletion import check_preconditions
-from kube32_sim.registry.registry import Asked, Registry
+from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject
 
 BUDGETS = ("policy", "poddisruptionbudgets")

@@ -13,7 +13,8 @@ from kube32_sim.api import errors
 from kube32_sim.api.options import LogOptions
 from kube32_sim.api.steering import LOG
 from kube32_sim.clock import parse_time, rfc3339
-from kube32_sim.registry.registry import Asked, Registry
+from kube32_sim.registry.asked import Asked
+from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject
 
 DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"

@@ -18,7 +18,7 @@ from kube32_sim.storage.objects import Decoded, StoredObject
 from kube32_sim.storage.watching import Selection
 
 if TYPE_CHECKING:
-    from kube32_sim.registry.registry import Asked
+    from kube32_sim.registry.asked import Asked
 
 
 class OwnType(Protocol):

@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 from kube32_sim.api import errors, reviews, scale
 from kube32_sim.api.steering import RUN_SECONDS
+from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.eviction import evict
-from kube32_sim.registry.registry import Asked, Registry
+from kube32_sim.registry.registry import Registry
 from kube32_sim.registry.unbinding import unbind
 from kube32_sim.storage.interface import JsonObject
 

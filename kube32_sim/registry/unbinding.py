@@ -6,7 +6,8 @@ Reachable in process only: `unbind` is in no row's subresources, so no path lead
 from __future__ import annotations
 
 from kube32_sim.api import errors
-from kube32_sim.registry.registry import Asked, Registry
+from kube32_sim.registry.asked import Asked
+from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject
 
 

@@ -22,9 +22,10 @@ from kube32_sim.api.media import Accepted
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.resources import ResourceType, Subresource
 from kube32_sim.registry import logs, subresources
+from kube32_sim.registry.asked import Asked, Result
 from kube32_sim.registry.deletion import success
 from kube32_sim.registry.reading import list_page, select
-from kube32_sim.registry.registry import Asked, Registry, Result
+from kube32_sim.registry.registry import Registry
 from kube32_sim.server import virtual
 from kube32_sim.server.answers import JSON_HEADERS, answer, compress, plain_not_found, quoted, takes_gzip, to_yaml
 from kube32_sim.server.authentication import Authenticator, User, authorize, impersonated

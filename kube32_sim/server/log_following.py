@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from aiohttp import HttpVersion11, web
 
+from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.logs import Log, Run, current_run
-from kube32_sim.registry.registry import Asked
 from kube32_sim.server.documents import TEXT
 from kube32_sim.server.streaming import Streams
 from kube32_sim.storage.objects import StoredObject

@@ -12,7 +12,7 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.client import NODES, PODS, Client
 from kube32_sim.cluster import Cluster
-from kube32_sim.registry.registry import Asked
+from kube32_sim.registry.asked import Asked
 from tests.support.objects import MAPS, config_map, node, pod
 
 JsonObject = dict[str, Any]

@@ -12,7 +12,7 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.client import NODES, PODS
 from kube32_sim.cluster import Cluster
 from kube32_sim.registry import eviction
-from kube32_sim.registry.registry import Asked
+from kube32_sim.registry.asked import Asked
 from tests.support.objects import BUDGETS, node, pod
 
 JsonObject = dict[str, Any]

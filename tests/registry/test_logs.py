@@ -12,7 +12,7 @@ from kube32_sim.client import PODS
 from kube32_sim.clock import VirtualClock
 from kube32_sim.cluster import Cluster
 from kube32_sim.registry import logs
-from kube32_sim.registry.registry import Asked
+from kube32_sim.registry.asked import Asked
 from tests.support.objects import pod
 
 JsonObject = dict[str, Any]

@@ -13,7 +13,7 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.client import PODS, Resource
 from kube32_sim.cluster import Cluster
 from kube32_sim.registry import subresources
-from kube32_sim.registry.registry import Asked
+from kube32_sim.registry.asked import Asked
 from tests.support.objects import REPLICASETS, pod, replica_set
 
 JsonObject = dict[str, Any]

@@ -15,7 +15,7 @@ from kube32_sim.client import NAMESPACES, NODES, PODS, SERVICES, Resource
 from kube32_sim.cluster import Cluster
 from kube32_sim.registry import registry as registry_module
 from kube32_sim.registry import subresources
-from kube32_sim.registry.registry import Asked
+from kube32_sim.registry.asked import Asked
 from tests.support.objects import BUDGETS, MAPS, config_map, node, pod, service
 
 JsonObject = dict[str, Any]

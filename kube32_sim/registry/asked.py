@@ -1,0 +1,62 @@
+"""What the registry is asked and answers, and who takes part in its verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from kube32_sim.api.resources import ResourceType
+from kube32_sim.api.strategies.base import Context
+from kube32_sim.storage.interface import JsonObject, Storage
+from kube32_sim.storage.objects import StoredObject
+
+
+class Asked(NamedTuple):
+    """Which object of which type a write means, and on whose behalf."""
+
+    row: ResourceType
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    dry_run: bool = False
+    user: str = "system:admin"
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.row.namespaced else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """stored: what is stored now (for a removed object: its last state); None for a dry run, then `obj` counts."""
+
+    stored: StoredObject | None
+    obj: JsonObject | None = None
+    created: bool = False
+    removed: bool = False
+    warnings: Sequence[str] = field(default=())
+
+    def object(self) -> JsonObject:
+        """The object without apiVersion and kind; shared: never change it."""
+        if self.stored is not None:
+            return self.stored.object()
+        return self.obj or {}
+
+
+class Hooks(Protocol):
+    """What takes part in writes beyond admission: allocation of Service addresses, binding in the create request."""
+
+    def before_create(self, row: ResourceType, obj: JsonObject, context: Context) -> Sequence[str]: ...
+
+    def before_update(self, row: ResourceType, obj: JsonObject, old: JsonObject, context: Context) -> Sequence[str]: ...
+
+    def created(self, row: ResourceType, stored: StoredObject) -> None: ...
+
+
+class Computed(Protocol):
+    """Types whose objects follow from others (Endpoints from Services and Pods) and cannot be written."""
+
+    storages: frozenset[Storage]
+
+    def refresh(self, storage: Storage) -> None: ...
