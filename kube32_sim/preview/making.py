@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from kube32_controllers.daemonset import NodePods, daemon_pod, hostname_of, wanted_nodes
 from kube32_controllers.deployment_controller import HASH_LABEL
-from kube32_controllers.job_pods import indexed, job_pod
+from kube32_controllers.job_pods import completions, indexed, job_pod
 from kube32_controllers.job_policies import FAILURES, per_index
 from kube32_controllers.pod_control import pod_from_template, template_hash
 
@@ -163,9 +163,18 @@ def _daemon_set_of_kubernetes(obj: JsonObject, nodes: Sequence[JsonObject]) -> M
 
 
 def _job(obj: JsonObject, nodes: Sequence[JsonObject]) -> Making:
+    return _job_of(obj, completions(obj))
+
+
+def _job_of_kubernetes(obj: JsonObject, nodes: Sequence[JsonObject]) -> Making:
+    """Without completions it is a work queue."""
+    return _job_of(obj, obj["spec"].get("completions", obj["spec"]["parallelism"]))
+
+
+def _job_of(obj: JsonObject, wanted: int) -> Making:
     spec, about, has_indexes = obj["spec"], _about(obj), indexed(obj)
     annotations = {FAILURES: "0"} if per_index(obj) else {}
-    number = min(spec["parallelism"], spec.get("completions", spec["parallelism"]))
+    number = min(spec["parallelism"], wanted)
     why_none = "spec.parallelism or spec.completions is 0"
     if spec.get("suspend"):
         number, why_none = 0, "spec.suspend is true"
@@ -177,7 +186,8 @@ def _job(obj: JsonObject, nodes: Sequence[JsonObject]) -> Making:
 
 
 _OF_KUBERNETES: Mapping[str, Callable[[JsonObject, Sequence[JsonObject]], Making]] = {
-    "DaemonSet": _daemon_set_of_kubernetes
+    "DaemonSet": _daemon_set_of_kubernetes,
+    "Job": _job_of_kubernetes,
 }
 _MAKERS: Mapping[str, Callable[[JsonObject, Sequence[JsonObject]], Making]] = {
     "Pod": _pod,

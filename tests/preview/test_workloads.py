@@ -43,7 +43,7 @@ PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses")
         (workload("StatefulSet", replicas=2), ["web-0", "web-1"]),
         (workload("StatefulSet", replicas=2, ordinals={"start": 5}), ["web-5", "web-6"]),
         (workload("Job"), ["web-0"]),
-        (workload("Job", parallelism=3), ["web-0", "web-1", "web-2"]),
+        (workload("Job", parallelism=3), ["web-0"]),
         (workload("Job", parallelism=3, completions=2), ["web-0", "web-1"]),
         (workload("Job", parallelism=2, completions=9), ["web-0", "web-1"]),
         (manifest("v1", "ReplicationController", spec={"replicas": 2, "template": template()}), ["web-0", "web-1"]),
@@ -84,6 +84,13 @@ def test_a_daemon_set_of_kubernetes_is_tied_to_nodes_by_name_and_heeds_taints():
     everywhere = workload("DaemonSet", pod={"tolerations": [{"operator": "Exists"}]})
     assert len(wanted_pods([everywhere], state(nodes=nodes), of_kubernetes=True)[0]) == 4
     assert len(wanted_pods([everywhere], state(nodes=nodes))[0]) == 4
+
+
+def test_a_job_of_kubernetes_without_completions_is_a_work_queue():
+    queue = workload("Job", parallelism=3)
+    assert len(wanted_pods([queue], state(), of_kubernetes=True)[0]) == 3
+    assert len(wanted_pods([workload("Job", parallelism=3, completions=2)], state(), of_kubernetes=True)[0]) == 2
+    assert len(wanted_pods([queue], state())[0]) == 1
 
 
 def test_indexed_jobs_number_their_pods():
@@ -386,7 +393,7 @@ async def test_the_controllers_make_the_same_pods(virtual_cluster):
     made = (await client.list(PODS, "default")).items
     found, _ = wanted(*manifests, nodes=(await client.list(NODES)).items, classes=classes, ranges=ranges)
     assert sorted(as_scheduled(each.obj) for each in found) == sorted(map(as_scheduled, made))
-    assert len(found) == 8
+    assert len(found) == 7
 
 
 def test_that_controllers_do_not_wait_for_each_other_is_told():
