@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -23,6 +24,7 @@ from typing import Any, Protocol, TypeVar
 from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.builtin import builtin_table
+from kube32_sim.arguments import PROGRAM
 from kube32_sim.bootstrap import bootstrap
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.computed import ComputedEndpoints
@@ -247,4 +249,7 @@ async def serve(options: ServeOptions) -> None:
         _settle_memory()
         print(f"kube32-sim is serving on {cluster.url}", flush=True)
         print(f"Use it:  export KUBECONFIG={path}  and then  kubectl get nodes", flush=True)
+        if cluster.clock.mode == VirtualClock.mode:
+            program = os.environ.get(PROGRAM) or "kube32-sim"
+            print(f"Its clock stands still until it is moved:  {program} clock advance 10s", flush=True)
         await asyncio.get_running_loop().create_future()

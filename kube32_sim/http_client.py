@@ -5,6 +5,7 @@ One `HttpClient` keeps one pool of connections, without a bound: every watch hol
 
 from __future__ import annotations
 
+import logging
 import os
 import ssl
 from collections.abc import AsyncIterator, Mapping
@@ -22,6 +23,8 @@ from kube32_sim.storage.interface import Heartbeat, Pulse
 from kube32_sim.version import VERSION
 
 JSON = "application/json"
+log = logging.getLogger(__name__)
+
 STREAM_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10)
 
 
@@ -29,11 +32,12 @@ class HttpClient:
     """Use as `async with HttpClient(access) as client`, or call `close`.  Must be made inside a running event loop.
 
     timeout: seconds that an answer may take.  Failures are ApiError where the server answered, and Unreachable where it
-    did not.
+    did not.  tells: log when the server stops answering, and when it answers again.
     """
 
-    def __init__(self, access: Access, *, timeout: float | None = 60) -> None:
+    def __init__(self, access: Access, *, timeout: float | None = 60, tells: bool = False) -> None:
         self._base = access.server.rstrip("/")
+        self._tells, self._answered = tells, True
         headers = {"User-Agent": f"kube32-sim/{VERSION}", "Accept": JSON}
         if access.token:
             headers["Authorization"] = f"Bearer {access.token}"
@@ -169,7 +173,7 @@ class HttpClient:
         timeout: aiohttp.ClientTimeout | None = None,
     ) -> aiohttp.ClientResponse:
         try:
-            return await self._session.request(
+            response = await self._session.request(
                 method,
                 self._base + path,
                 params=query,
@@ -180,7 +184,17 @@ class HttpClient:
                 server_hostname=self._server_name,
             )
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            self._note(False, _why(error))
             raise Unreachable(f"{method} {self._base}{path}: {_why(error)}") from error
+        self._note(True)
+        return response
+
+    def _note(self, answered: bool, why: str = "") -> None:
+        before, self._answered = self._answered, answered
+        if self._tells and before and not answered:
+            log.warning("%s does not answer: %s; it is asked again and again", self._base, why)
+        elif self._tells and answered and not before:
+            log.info("%s answers", self._base)
 
 
 def _why(error: Exception) -> str:

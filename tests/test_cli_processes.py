@@ -33,6 +33,17 @@ def test_a_signal_is_a_clean_end(tmp_path: Path, number: signal.Signals) -> None
     assert line.endswith(": stopped")
 
 
+def test_a_clock_that_stands_still_is_told_of(tmp_path: Path) -> None:
+    options = ("--port", "0", "--kubeconfig", "./kubeconfig", "--clock", "virtual", "--nodes", "0")
+    process = start_command(["serve", *options], tmp_path / "log")
+    assert process.stdout is not None
+    with process.stdout as stdout:
+        lines = [stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGTERM)
+        assert (stdout.read(), process.wait(timeout=60)) == ("", 0)
+    assert lines[2] == "Its clock stands still until it is moved:  kube32-sim clock advance 10s\n"
+
+
 def test_who_takes_over_a_kubeconfig_says_whose_it_was(tmp_path: Path) -> None:
     (tmp_path / "second").mkdir()
     options = ("--nodes", "0", "--kubeconfig", str(tmp_path / "shared"))
@@ -95,10 +106,11 @@ def test_boards_wait_for_their_server_and_find_one_that_was_started_anew(tmp_pat
             (tmp_path / start).mkdir()
             with running_server(tmp_path / start, "--nodes", "0", "--port", port) as server, client_of(server) as http:
                 until(lambda http=http: ready_nodes(http) == {"bench"}, "the board is Ready")  # type: ignore[misc]
-    assert (
-        f"no answer yet, the boards go on trying: GET http://127.0.0.1:{port}/"
-        in (tmp_path / "kubelet.log").read_text()
-    )
+    told = (tmp_path / "kubelet.log").read_text()
+    address = f"http://127.0.0.1:{port}"
+    assert f"WARNING kube32_sim.http_client: {address} does not answer: Connection refused; it is asked again" in told
+    assert f"INFO kube32_sim.http_client: {address} answers\n" in told
+    assert "INFO kube32_sim.kubelet.process: registered: bench\n" in told
 
 
 def test_boards_say_that_they_cannot_follow_a_virtual_clock(tmp_path: Path) -> None:

@@ -65,7 +65,14 @@ def problems(kind: str, metadata: Mapping[str, Any]) -> list[str]:
         if name.startswith(PREFIX):
             value = KNOWN[kind].get(name)
             if value is None:
-                found.append(f"annotation {name} is unknown on a {kind}; there are: {', '.join(KNOWN[kind])}")
+                found.append(_misplaced(name, kind))
             elif not value.fits(text):
                 found.append(f"annotation {name} is {value.otherwise}: {text!r}")
     return found
+
+
+def _misplaced(name: str, kind: str) -> str:
+    for other, known in KNOWN.items():
+        if name in known:
+            return f"annotation {name} belongs on a {other}, not on a {kind}"
+    return f"annotation {name} is unknown on a {kind}; there are: {', '.join(KNOWN[kind])}"

@@ -35,6 +35,10 @@ class Boards:
         """Answers when all are registered."""
         for board in self._boards:
             board.start()
+        await self.registered()
+
+    async def registered(self) -> None:
+        """Wait until all are."""
         for board in self._boards:
             await board.registered.wait()
 
@@ -52,26 +56,25 @@ async def run_boards(access: Access, names: Sequence[str], profile: str, pace: P
     """Run boards over HTTP until cancelled.  A server that is not there (yet) is waited for."""
     from kube32_sim.http_client import HttpClient
 
-    async with HttpClient(access) as client:
+    async with HttpClient(access, tells=True) as client:
         boards = Boards(client, RealClock(), Ids(), [(name, profile) for name in names], pace)
         log.info("boards of kind %s for %s: %s", profile, access.server, _named(names))
         await _look_at_server(client)
         try:
             await boards.start_slowly()
+            await boards.registered()
+            log.info("registered: %s", _named(names))
             await asyncio.get_running_loop().create_future()
         finally:
             await boards.stop()
 
 
 async def _look_at_server(client: Client) -> None:
-    """Warn of one that does not answer yet, and of one whose clock is driven: these boards cannot keep up with it."""
+    """Warn of one whose clock is driven: these boards cannot keep up with it."""
     try:
         clock = await client.get(CLOCKS, "", "cluster")
-    except Unreachable as error:
-        log.warning("no answer yet, the boards go on trying: %s", error)
-        return
-    except ApiError:
-        return  # it is no simulator
+    except (ApiError, Unreachable):
+        return  # it is no simulator, or not there yet
     if clock["status"]["mode"] == VirtualClock.mode:
         log.warning(
             "the server's clock is virtual: these boards go by real time, and count as lost whenever it is advanced by "

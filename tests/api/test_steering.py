@@ -60,7 +60,7 @@ def test_what_is_unknown() -> None:
     (problem,) = steering.problems("Pod", annotated(run_secs="1", log="x") | {"labels": {}})
     assert problem == f"annotation {PREFIX}run-secs is unknown on a Pod; there are: {', '.join(steering.KNOWN['Pod'])}"
     (problem,) = steering.problems("Node", annotated(run_seconds="1"))
-    assert problem == f"annotation {PREFIX}run-seconds is unknown on a Node; there are: {PREFIX}fault"
+    assert problem == f"annotation {PREFIX}run-seconds belongs on a Pod, not on a Node"
     for metadata in ({}, {"annotations": None}, {"annotations": {"other/fault": "x"}}):
         assert steering.problems("Node", metadata) == []
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 from tests.support.documents import blocks, commands, run, timeless, user_environment
 from tests.support.servers import CLONE, Server, command_environment
@@ -33,3 +34,10 @@ def test_the_library() -> None:
         check=False, capture_output=True, text=True, env=command_environment(), timeout=60,
     )  # fmt: skip
     assert (done.stdout, done.returncode) == (printed, 0), done.stderr
+
+
+async def test_the_test_of_the_reference_passes() -> None:
+    (program,) = blocks((CLONE / "docs/reference.md").read_text(encoding="utf-8"), "python")
+    names: dict[str, Any] = {}
+    exec(compile(program, "docs/reference.md", "exec"), names)
+    await names["test_a_pod_leaves_a_lost_board"]()
