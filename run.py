@@ -29,6 +29,8 @@ VENV = os.path.join(CLONE, ".venv")
 WINDOWS = os.name == "nt"
 PYTHON = os.path.join(VENV, "Scripts", "python.exe") if WINDOWS else os.path.join(VENV, "bin", "python")
 
+PARALLEL = ("-n", "auto", "--maxprocesses=4", "--dist=worksteal")
+"""The tests run on as many processors as there are, up to four; `test -n 0` runs them in one process, for a debugger."""
 PROGRAM = "KUBE32_SIM_PROGRAM"
 """Environment variable: how usage lines call the program (see kube32_sim/arguments.py)."""
 
@@ -42,7 +44,7 @@ def main(arguments: list[str]) -> None:
     if arguments[0] == "test":
         prepare("dev")
         os.chdir(CLONE)
-        become([PYTHON, "-m", "pytest", *arguments[1:]])
+        become([PYTHON, "-m", "pytest", *PARALLEL, *arguments[1:]])
     prepare("run")
     os.environ[PROGRAM] = "python3 run.py"
     become([PYTHON, "-m", "kube32_sim", *arguments])

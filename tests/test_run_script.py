@@ -68,7 +68,7 @@ def test_another_interpreter_or_place_is_another_venv(clone: Path, monkeypatch: 
     [
         (["serve", "--port", "0"], "run", ["-m", "kube32_sim", "serve", "--port", "0"]),
         (["--version"], "run", ["-m", "kube32_sim", "--version"]),
-        (["test", "-k", "x"], "dev", ["-m", "pytest", "-k", "x"]),
+        (["test", "-k", "x"], "dev", ["-m", "pytest", *run.PARALLEL, "-k", "x"]),
     ],
 )
 def test_arguments_are_passed_on(
