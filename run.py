@@ -30,7 +30,7 @@ WINDOWS = os.name == "nt"
 PYTHON = os.path.join(VENV, "Scripts", "python.exe") if WINDOWS else os.path.join(VENV, "bin", "python")
 
 PARALLEL = ("-n", "auto", "--maxprocesses=4", "--dist=worksteal")
-"""The tests run on as many processors as there are, up to four; `test -n 0` runs them in one process, for a debugger."""
+"""The tests run on as many processors as there are, up to four; `test -n 0` is for a debugger."""
 PROGRAM = "KUBE32_SIM_PROGRAM"
 """Environment variable: how usage lines call the program (see kube32_sim/arguments.py)."""
 
