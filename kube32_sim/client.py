@@ -1,7 +1,7 @@
 """The verbs of the API as every part of the simulator uses them, in process or over HTTP.
 
-`Client` is the protocol.  `LocalClient` (in `registry.py`'s company) and `HttpClient` implement it; loops and boards
-are written against it and cannot tell which one they hold.  Failures are `kube32_sim.api.errors.ApiError` in both.
+`Client` is the protocol.  `LocalClient` and `HttpClient` implement it; loops and boards are written against it and
+cannot tell which one they hold.  Failures are `kube32_sim.api.errors.ApiError` in both.
 """
 
 from __future__ import annotations
