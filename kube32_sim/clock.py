@@ -243,7 +243,9 @@ class VirtualClock(Clock):
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
         entry = [callback]
-        moment = max(exact(min(when, END)), self._now)
+        if when > END:
+            return entry.clear  # that moment never comes
+        moment = max(exact(when), self._now)
         due = self._due.get(moment)
         if due is None:
             due = self._due[moment] = deque()

@@ -36,7 +36,8 @@ def parse_duration(text: str) -> float:
 
 def format_duration(seconds: float) -> str:
     """As Go prints it: `1m30s`, `5m0s`, `1.5s`, `500ms`, `0s`."""
-    nanoseconds = round(seconds * 1e9)
+    whole = int(seconds)  # the product alone would be inexact for long ones
+    nanoseconds = whole * 1_000_000_000 + round((seconds - whole) * 1e9)
     sign, nanoseconds = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
     if nanoseconds < 1_000_000_000:
         return sign + _below_a_second(nanoseconds)

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from kube32_sim.clock import EPOCH, RealClock, VirtualClock, parse_time, rfc3339, rfc3339_micro
+from kube32_sim.clock import END, EPOCH, RealClock, VirtualClock, parse_time, rfc3339, rfc3339_micro
 
 
 async def test_sleepers_wake_in_order_of_due_time_and_then_of_registration() -> None:
@@ -118,6 +118,18 @@ def test_times_are_written_as_kubernetes_writes_them() -> None:
     assert parse_time("2026-01-01T02:00:00+02:00") == EPOCH
     with pytest.raises(ValueError, match="nonsense"):
         parse_time("nonsense")
+
+
+@pytest.mark.parametrize("late", [END + 0.5, 9.3e18, math.inf])
+async def test_what_is_due_after_the_end_of_time_never_is(late: float) -> None:
+    clock, woken = VirtualClock(), []
+    clock.call_at(late, lambda: woken.append("late"))()
+    clock.call_at(late, lambda: woken.append("late"))
+    clock.call_at(END, lambda: woken.append("last"))
+    await clock.advance(END - EPOCH)
+    await clock.settle()
+    assert (woken, clock.now()) == (["last"], END)
+    assert clock.timestamp() == "9999-12-31T23:59:59Z"
 
 
 async def test_nobody_is_woken_before_his_time() -> None:

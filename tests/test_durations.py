@@ -58,3 +58,8 @@ def test_prints_as_go_does(seconds: float, text: str) -> None:
 @given(st.integers(min_value=0, max_value=10**15))
 def test_what_is_printed_reads_back(nanoseconds: int) -> None:
     assert parse_duration(format_duration(nanoseconds / 1e9)) == pytest.approx(nanoseconds / 1e9, abs=1e-9)
+
+
+def test_long_durations_are_exact() -> None:
+    assert format_duration(251_635_075_199.0) == "69898631h59m59s"
+    assert format_duration(-90.5) == "-1m30.5s"

@@ -5,8 +5,9 @@ group, and what the group gathered during one turn of the event loop is joined o
 Groups are found by what they ask for (one name, one value of an indexed field, one namespace, everything), so an event
 costs what it concerns, not the number of watchers.
 
-A member first catches up with the past, which who joined for it reads from the store, then goes live (`Member.go_live`);
-what arrives meanwhile waits in its backlog.  Position is taken before the snapshot, in the same instant, so nothing is lost or doubled.
+A member first catches up with the past, which who joined for it reads from the store, then goes live
+(`Member.go_live`); what arrives meanwhile waits in its backlog.  Position is taken before the snapshot, in the same
+instant, so nothing is lost or doubled.
 """
 
 from __future__ import annotations
