@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kube32_sim.api.own import GROUP, VERSION
 from kube32_sim.storage.interface import Heartbeat, Pulse
 
 JsonObject = dict[str, Any]
@@ -34,6 +35,7 @@ LEASES = Resource("coordination.k8s.io", "v1", "leases")
 DEPLOYMENTS = Resource("apps", "v1", "deployments")
 DAEMONSETS = Resource("apps", "v1", "daemonsets")
 JOBS = Resource("batch", "v1", "jobs")
+CLOCKS = Resource(GROUP, VERSION, "clocks")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ from typing import Any
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.own import API_VERSION
-from kube32_sim.client import Client, JsonObject, Unreachable
+from kube32_sim.client import CLOCKS, Client, JsonObject, Unreachable
 from kube32_sim.clock import RealClock, parse_time
 from kube32_sim.durations import format_duration
 from kube32_sim.http_client import HttpClient
 from kube32_sim.kubeconfig import Access, find_access
 from kube32_sim.options import CommandError
 from kube32_sim.preview.progress import progress_bar, somebody_watches
-from kube32_sim.registry.clocks import CLOCKS, NAME
+from kube32_sim.registry.clocks import NAME
 
 GLANCE = 0.5
 """Seconds between two looks at how far an advance has come, for who watches."""

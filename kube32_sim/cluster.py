@@ -26,6 +26,7 @@ from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.arguments import PROGRAM
 from kube32_sim.bootstrap import bootstrap
+from kube32_sim.client import CLOCKS
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.computed import ComputedEndpoints
 from kube32_sim.durations import format_duration, seconds_of
@@ -36,7 +37,7 @@ from kube32_sim.local_client import LocalClient
 from kube32_sim.loops import Loops, make_scheduler
 from kube32_sim.metrics import Metrics
 from kube32_sim.options import KUBECONFIG, ServeOptions
-from kube32_sim.registry.clocks import CLOCKS, Clocks
+from kube32_sim.registry.clocks import Clocks
 from kube32_sim.registry.registry import Registry
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.server.app import ApiServer

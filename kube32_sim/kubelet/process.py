@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 
 from kube32_sim.api.errors import ApiError
-from kube32_sim.client import Client, Resource, Unreachable
+from kube32_sim.client import CLOCKS, Client, Unreachable
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.ids import Ids
 from kube32_sim.kubeconfig import Access
@@ -16,8 +16,6 @@ from kube32_sim.kubelet.boards import profiles
 
 START_EVERY = 0.003
 """Seconds between two boards of a process, so that a thousand do not all register in one moment."""
-
-CLOCKS = Resource("sim.kube32.io", "v1alpha1", "clocks")
 
 log = logging.getLogger(__name__)
 

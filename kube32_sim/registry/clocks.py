@@ -6,15 +6,14 @@ import asyncio
 from collections.abc import Iterable
 
 from kube32_sim.api import errors
-from kube32_sim.api.own import API_VERSION, GROUP, VERSION
-from kube32_sim.client import Resource
+from kube32_sim.api.own import API_VERSION, GROUP
+from kube32_sim.client import CLOCKS
 from kube32_sim.clock import END, Clock, NotVirtual, rfc3339, rfc3339_micro
 from kube32_sim.durations import parse_duration
 from kube32_sim.ids import Ids
 from kube32_sim.registry.asked import Asked
 from kube32_sim.storage.interface import JsonObject
 
-CLOCKS = Resource(GROUP, VERSION, "clocks")
 NAME = "cluster"
 DURATION = "spec.duration"
 

@@ -1,4 +1,4 @@
-"""What a pod asks, what a node has, and the filters' order and words.  Quotations are the seed document's."""
+"""What a pod asks, what a node has, and the filters' order and words."""
 
 from collections import Counter
 
@@ -10,17 +10,7 @@ from kube32_sim.api.requests import DEFAULT_MEMORY
 from kube32_sim.kestrel import filters
 from kube32_sim.kestrel.filters import MISMATCH, WRONG_NAME, no_fit
 from kube32_sim.kestrel.profiles import KUBE32
-
-ROOMY = {
-    "memory": "300Ki",
-    "esp32.io/psram": "8Mi",
-    "esp32.io/gpio": "30",
-    "esp32.io/i2c": "2",
-    "esp32.io/uart": "3",
-    "esp32.io/adc": "10",
-    "esp32.io/rmt-tx": "4",
-    "esp32.io/rmt-rx": "4",
-}
+from tests.support.objects import PLENTY
 
 
 def evaluate(figures, request):
@@ -28,7 +18,7 @@ def evaluate(figures, request):
 
 
 def verdict(requests, *, spec=None, **node_args):
-    node_args.setdefault("allocatable", ROOMY)
+    node_args.setdefault("allocatable", PLENTY)
     request = pod_request(pod("p", requests, **(spec or {}))["spec"])
     return evaluate(node_figures(node("n", **node_args)), request)
 
@@ -46,7 +36,7 @@ def test_filter_1_unschedulable_status_present_ready_true():
 
 
 def test_filter_2_node_name():
-    figures = node_figures(node("n", allocatable=ROOMY))
+    figures = node_figures(node("n", allocatable=PLENTY))
     assert evaluate(figures, pod_request({}, node_name="other")) == WRONG_NAME
     assert isinstance(evaluate(figures, pod_request({}, node_name="n")), int)
 
@@ -70,8 +60,8 @@ def test_filter_4_memory_defaults_to_16_kib():
 
 
 def test_filters_4_to_6_come_in_order():
-    everything = dict.fromkeys(ROOMY, "1Gi")
-    for name in ROOMY:
+    everything = dict.fromkeys(PLENTY, "1Gi")
+    for name in PLENTY:
         assert verdict(everything) == f"Insufficient {name}"
         everything[name] = "1"
 
@@ -90,8 +80,8 @@ def test_reason_names_the_resource_as_the_pod_did(asked, expected):
 
 
 def test_psram_alias_holds_for_nodes_too():
-    assert isinstance(verdict({"esp32.io/psram": "1Mi"}, allocatable={**ROOMY, "esp.io/psram": "0"}), int)
-    nodes = {name: value for name, value in ROOMY.items() if name != "esp32.io/psram"} | {"esp.io/psram": "8Mi"}
+    assert isinstance(verdict({"esp32.io/psram": "1Mi"}, allocatable={**PLENTY, "esp.io/psram": "0"}), int)
+    nodes = {name: value for name, value in PLENTY.items() if name != "esp32.io/psram"} | {"esp.io/psram": "8Mi"}
     assert isinstance(verdict({"esp.io/psram": "8Mi"}, allocatable=nodes), int)
     assert verdict({"esp.io/psram": "9Mi"}, allocatable=nodes) == "Insufficient esp.io/psram"
 
@@ -113,7 +103,7 @@ def test_named_buses_each_consume_one_of_the_count():
     assert needs(containers=[container({"esp32.io/i2c-bus-0": "1", "esp32.io/i2c-bus-1": "1"})])["i2c"] == 2
     assert needs(containers=[container({"esp32.io/uart-1": "5"})])["uart"] == 1
     assert needs(containers=[container({"esp32.io/uart-1": "0"})])["uart"] == 0
-    one = {**ROOMY, "esp32.io/i2c": "1"}
+    one = {**PLENTY, "esp32.io/i2c": "1"}
     assert isinstance(verdict({"esp32.io/i2c-bus-0": "1"}, allocatable=one), int)
     assert (
         verdict({"esp32.io/i2c-bus-10": "1", "esp32.io/i2c-bus-2": "1"}, allocatable=one)
@@ -163,7 +153,7 @@ def test_ignored_are_cpu_hardware_pins_taints_and_affinity():
     assert (
         verdict({}, spec={"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}}) == free
     )
-    tainted = node("n", allocatable=ROOMY)
+    tainted = node("n", allocatable=PLENTY)
     tainted["spec"]["taints"] = [{"key": "a", "effect": "NoSchedule"}]
     assert evaluate(node_figures(tainted), pod_request({"containers": [container()]})) == free
 

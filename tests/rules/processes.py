@@ -22,7 +22,7 @@ from kube32_sim.client import NAMESPACES, NODES, PODS, Resource
 from kube32_sim.http_client import HttpClient
 from kube32_sim.kubeconfig import Access
 from tests.rules.world import JsonObject, T, Timings, is_ready
-from tests.support.servers import Server, running_server, start_command
+from tests.support.servers import Server, put_away, running_server, start_command
 
 TIMINGS = Timings(lease=3, eviction=1, toleration=2, reconcile=0.1, lease_check=0.05)
 SERVER_OPTIONS = (
@@ -92,11 +92,7 @@ class BoardProcess:
         try:
             return process.wait(timeout=PATIENCE)
         finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-            assert process.stdout is not None
-            process.stdout.close()
+            put_away(process)
 
 
 Boards = dict[str, BoardProcess]

@@ -14,18 +14,8 @@ from kube32_sim.kestrel.profiles import KUBE32
 from tests.rules.conftest import MakeWorld
 from tests.rules.scheduling import add_node, asking, container, fits, get_pod, place, report, verdict
 from tests.rules.world import JsonObject, World
-from tests.support.objects import node, pod
+from tests.support.objects import PLENTY, node, pod
 
-PLENTY = {
-    "memory": "300Ki",
-    "esp32.io/psram": "8Mi",
-    "esp32.io/gpio": "30",
-    "esp32.io/i2c": "2",
-    "esp32.io/uart": "3",
-    "esp32.io/adc": "10",
-    "esp32.io/rmt-tx": "4",
-    "esp32.io/rmt-rx": "4",
-}
 MISMATCH = "node(s) didn't match Pod's node affinity/selector"
 UNREADY = "node(s) were not ready"
 CORDONED = "node(s) were unschedulable"

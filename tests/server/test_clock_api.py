@@ -13,10 +13,9 @@ import pytest
 import pytest_asyncio
 
 from kube32_sim.api.openapi import documents
-from kube32_sim.client import LEASES
+from kube32_sim.client import CLOCKS, LEASES
 from kube32_sim.clock import EPOCH, parse_time
 from kube32_sim.cluster import Cluster
-from kube32_sim.registry.clocks import CLOCKS
 from tests.support.objects import pod
 from tests.support.servers import ADMIN_TOKEN, Server, admin_token_file
 from tests.support.waiting import eventually

@@ -13,6 +13,17 @@ REPLICASETS = Resource("apps", "v1", "replicasets")
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets")
 ENDPOINTS = Resource("", "v1", "endpoints")
 SLICES = Resource("discovery.k8s.io", "v1", "endpointslices")
+PLENTY = {
+    "memory": "300Ki",
+    "esp32.io/psram": "8Mi",
+    "esp32.io/gpio": "30",
+    "esp32.io/i2c": "2",
+    "esp32.io/uart": "3",
+    "esp32.io/adc": "10",
+    "esp32.io/rmt-tx": "4",
+    "esp32.io/rmt-rx": "4",
+}
+"""Enough, for most pods, of everything that the scheduler looks at."""
 
 
 def pod_spec(**more: Any) -> JsonObject:

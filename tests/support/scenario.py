@@ -10,10 +10,9 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from kube32_sim.client import DAEMONSETS, DEPLOYMENTS, JOBS, NAMESPACES, NODES, PODS, SERVICES, Client
+from kube32_sim.client import CLOCKS, DAEMONSETS, DEPLOYMENTS, JOBS, NAMESPACES, NODES, PODS, SERVICES, Client
 from kube32_sim.cluster import Cluster
 from kube32_sim.http_client import HttpClient
-from kube32_sim.registry.clocks import CLOCKS
 from kube32_sim.running import _event_loop
 from kube32_sim.storage.objects import Event
 from tests.support.objects import BUDGETS, ENDPOINTS, SLICES, pod, pod_spec, service

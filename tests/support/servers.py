@@ -70,11 +70,16 @@ def running_server(directory: Path, *options: str, token: str = "") -> Iterator[
         yield Server(url, kubeconfig, log, process.pid, token)
         _stop(process, log)
     finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
+        put_away(process)
+
+
+def put_away(process: subprocess.Popen[str]) -> None:
+    """Whatever became of it: it does not run any more, and nobody reads from it."""
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
 
 
 def _ready_line(process: subprocess.Popen[str], log: Path) -> str:
