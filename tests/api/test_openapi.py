@@ -214,3 +214,36 @@ def test_the_protobuf_form_of_v2_says_what_the_json_form_says() -> None:
             if n == 31
         }
         assert told == {key: value for key, value in schema.items() if key.startswith("x-")}
+
+
+def test_the_protobuf_form_of_v2_has_the_operations() -> None:
+    """kubectl up to 1.26 reads from it which kinds know dryRun and fieldValidation."""
+    answer = get("/openapi/v2", accept="application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+    paths = [dict(fields(entry)) for number, entry in fields(dict(fields(answer.body))[8]) if number == 2]
+    plain = document("/openapi/v2")["paths"]
+    assert [path[1].decode() for path in paths] == list(plain)
+    numbers = {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}
+    for path, told in zip(paths, plain.values(), strict=True):
+        item = dict(fields(path[2]))
+        assert {number for number in item if number != 9} == {numbers[name] for name in told if name != "parameters"}
+        for name, operation in told.items():
+            if name != "parameters":
+                assert operation_of(item[numbers[name]]) == {
+                    "names": [parameter["name"] for parameter in operation.get("parameters", ())],
+                    "kind": operation.get("x-kubernetes-group-version-kind"),
+                    "codes": list(operation["responses"]),
+                }
+
+
+def operation_of(message: bytes) -> dict[str, Any]:
+    """What Go clients look for in an Operation."""
+    names = []
+    found = fields(message)
+    for each in (value for number, value in found if number == 8):
+        ((kind, parameter),) = fields(dict(fields(each))[1])
+        names.append(dict(fields(parameter))[2] if kind == 1 else dict(fields(fields(parameter)[0][1]))[4])
+    extensions = [dict(fields(value)) for number, value in found if number == 13]
+    told = {entry[1].decode(): json.loads(dict(fields(entry[2]))[2]) for entry in extensions}
+    codes = [dict(fields(entry))[1].decode() for _, entry in fields(dict(found)[9])]
+    kind = told.get("x-kubernetes-group-version-kind")
+    return {"names": [name.decode() for name in names], "kind": kind, "codes": codes}
