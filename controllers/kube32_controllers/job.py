@@ -103,6 +103,8 @@ def _after_the_end(job: JsonObject, pods: Sequence[JsonObject], now: float) -> P
     metadata = job["metadata"]
     if seconds is None or end is None or "deletionTimestamp" in metadata:
         return Plan(tuple(actions))
+    if not end.get("lastTransitionTime"):
+        return Plan(tuple(actions))  # somebody else has set the condition: nobody knows since when
     due = parse_time(end["lastTransitionTime"]) + seconds
     if now < due:
         return Plan(tuple(actions), due)

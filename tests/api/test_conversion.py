@@ -105,7 +105,7 @@ HPA: dict[str, Any] = {
         "currentReplicas": 1,
         "desiredReplicas": 2,
         "currentMetrics": [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 7}}}],
-        "conditions": [{"type": "AbleToScale", "status": "True"}],
+        "conditions": [{"type": "AbleToScale", "status": "True", "lastTransitionTime": None}],
     },
 }
 

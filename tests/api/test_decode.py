@@ -197,6 +197,16 @@ def test_fields_that_go_always_writes() -> None:
     assert "reportingInstance" not in empty("io.k8s.api.events.v1.Event")
 
 
+def test_times_that_are_no_pointers_are_null_where_they_are_missing() -> None:
+    event = empty(CORE + "Event")
+    assert [event[name] for name in ("eventTime", "firstTimestamp", "lastTimestamp")] == [None] * 3
+    condition = {"type": "Ready", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z"}
+    made, _ = decode_value(condition, CORE + "PodCondition")
+    assert made == condition | {"lastProbeTime": None}
+    assert "startTime" not in empty(CORE + "PodStatus")
+    assert empty("io.k8s.api.apps.v1.Deployment")["spec"]["template"]["metadata"] == {}
+
+
 def test_order_stays_and_the_input_too() -> None:
     value = {"data": {"z": "1", "a": "2"}, "metadata": {"name": "x", "labels": {"b": "1", "a": "2"}}}
     before = copy.deepcopy(value)

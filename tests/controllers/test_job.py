@@ -261,6 +261,14 @@ def test_time_to_live_deletes_the_finished_job():
     assert (deletion.resource, deletion.name, deletion.propagation) == (JOBS, "sum", "Foreground")
 
 
+def test_a_job_that_ended_nobody_knows_when_stays():
+    job = make_job(ttlSecondsAfterFinished=30)
+    step(job, [job_pod(job, "Succeeded")])
+    for condition in job["status"]["conditions"]:
+        condition["lastTransitionTime"] = None
+    assert plan_job(job, [], NOW + 3600).actions == ()
+
+
 def test_a_job_managed_by_another_controller_is_left_alone():
     assert plan_job(make_job(managedBy="example.com/other"), [], NOW).actions == ()
 

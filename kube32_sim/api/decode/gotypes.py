@@ -57,6 +57,22 @@ ResourceFieldSelector: divisor
 Counter DeviceCapacity: value
 """)
 
+#: Times that are no pointers: `null` is written where they are missing (not of metadata, which Go leaves out).
+VALUE_TIMES = _table("""
+PodCondition JobCondition PersistentVolumeClaimCondition: lastProbeTime lastTransitionTime
+NodeCondition: lastHeartbeatTime lastTransitionTime
+DeploymentCondition CertificateSigningRequestCondition: lastTransitionTime lastUpdateTime
+DaemonSetCondition ReplicaSetCondition ReplicationControllerCondition StatefulSetCondition: lastTransitionTime
+NamespaceCondition HorizontalPodAutoscalerCondition APIServiceCondition: lastTransitionTime
+CustomResourceDefinitionCondition FlowSchemaCondition PriorityLevelConfigurationCondition: lastTransitionTime
+Condition: lastTransitionTime
+ContainerStateRunning: startedAt
+ContainerStateTerminated: finishedAt startedAt
+Event: deprecatedFirstTimestamp deprecatedLastTimestamp eventTime firstTimestamp lastTimestamp
+EventSeries: lastObservedTime
+VolumeError: time
+""")
+
 #: Numbers and strings that are written even where they are missing, though the definitions call them optional.
 ALWAYS_WRITTEN = _table("""
 core.Event: reportingComponent reportingInstance

@@ -39,6 +39,12 @@ _ZEROS: Mapping[str, Any] = {
     "quantity": "0",
     "intorstring": 0,
 }
+#: Leaves that are structs in Go, and where they are no pointers.
+_VALUES: Mapping[str, Mapping[str, frozenset[str]]] = {
+    "quantity": gotypes.VALUE_QUANTITIES,
+    "time": gotypes.VALUE_TIMES,
+    "microtime": gotypes.VALUE_TIMES,
+}
 #: Kinds whose zero value Go writes where the field is required.
 _SCALARS = ("string", "bool", "int", "float", "bytes", "intorstring")
 
@@ -102,7 +108,7 @@ class Struct:
             return Field(kind, keep=True, always=True)
         if name in self._in(gotypes.ALWAYS_WRITTEN):
             return Field(kind, keep=True, always=True)
-        always = kind.kind == "quantity" and name in self._in(gotypes.VALUE_QUANTITIES)
+        always = name in self._in(_VALUES.get(kind.kind, {}))
         return Field(kind, keep=self._keeps_zero(name, kind), always=always)
 
     def _is_value_struct(self, name: str, kind: Type) -> bool:

@@ -254,7 +254,9 @@ def _conditions(obj: JsonObject) -> list[JsonObject]:
 
 
 def _timed(conditions: list[JsonObject], now: str) -> list[JsonObject]:
-    return [{"lastTransitionTime": now, "lastUpdateTime": now, **each} for each in conditions]
+    """With the present moment where a condition gives no time."""
+    times = ("lastTransitionTime", "lastUpdateTime")
+    return [each | {time: each.get(time) or now for time in times} for each in conditions]
 
 
 class ApiService(Unversioned):
