@@ -174,7 +174,7 @@ def list_options(query: Query, row: ResourceType, *, watch: bool = False, name: 
     _refuse("ListOptions", errors)
     fields = select_fields(_first(query, "fieldSelector"), row)
     if name:
-        fields = FieldSelector((*fields.requirements, FieldRequirement("metadata.name", "=", name)))
+        fields = _of_one(fields, name)
     if continue_ and not watch and version not in ("", "0"):
         raise bad_request("specifying resource version is not allowed when using continue")
     return ListOptions(
@@ -189,6 +189,13 @@ def list_options(query: Query, row: ResourceType, *, watch: bool = False, name: 
         allow_bookmarks=is_true(query.get("allowWatchBookmarks")),
         send_initial_events=initial,
     )
+
+
+def _of_one(fields: FieldSelector, name: str) -> FieldSelector:
+    """The selection of the one object that a path names; raises ApiError 400 where the selector asks for another."""
+    if not fields.everything and fields.exact("metadata.name") != name:
+        raise bad_request("fieldSelector metadata.name doesn't match requested name")
+    return fields if not fields.everything else FieldSelector([FieldRequirement("metadata.name", "=", name)])
 
 
 def _list_errors(match: str, version: str, continue_: str, initial: bool | None) -> list[FieldError]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote, unquote_plus
 
-from kube32_sim.api.errors import method_not_allowed, path_not_found
+from kube32_sim.api.errors import bad_request, go_value, method_not_allowed, path_not_found
 from kube32_sim.api.resources import ResourceTable, ResourceType, Subresource
 
 Query = Mapping[str, Sequence[str]]
@@ -80,17 +80,16 @@ def parse(method: str, path: str, query: Query = NO_QUERY) -> RequestInfo:
     if "%" in path:
         path = unquote(path)
     parts = path.split("/")
-    if parts and not parts[-1]:
+    while len(parts) > 1 and not parts[-1]:
         parts.pop()
     first = parts[1] if len(parts) > 1 else ""
-    if "" in parts[1:]:
-        return RequestInfo("other", method.lower(), path)
     if first == "api":
         return _api(method, path, query, "", parts[2:], "api")
     if first == "apis":
         if len(parts) == 2:
             return RequestInfo("discovery", method.lower(), path, "apis")
-        return _api(method, path, query, parts[2], parts[3:], "apis")
+        if parts[2]:
+            return _api(method, path, query, parts[2], parts[3:], "apis")
     return _other(method, path, first, parts[2:])
 
 
@@ -126,7 +125,7 @@ def _api(method: str, path: str, query: Query, group: str, parts: list[str], pre
     rest = "/".join(parts[start + 3 :]) if count > start + 3 else ""
     if old_watch:
         verb = "watch" if method == "GET" else method.lower()
-    elif name:
+    elif name or subresource:
         verb = _VERBS.get(method) or method.lower()
     else:
         verb = _collection_verb(method, query)
@@ -149,7 +148,7 @@ _ON_OBJECTS = frozenset(("get", "update", "patch", "delete"))
 
 
 def resolve(table: ResourceTable, info: RequestInfo) -> Target:
-    """The row a resource request is about; raises ApiError 404 (no such path) or 405 (not with this method)."""
+    """The row a resource request is about; raises ApiError 404 (no such path), 405 (not with this method), 400 (a name that none can have)."""
     row = table.by_path(info.group, info.version, info.plural)
     if row is None or (info.namespace and not row.namespaced):
         raise path_not_found()
@@ -157,16 +156,32 @@ def resolve(table: ResourceTable, info: RequestInfo) -> Target:
     if not info.old_watch and not _served(row, info, everywhere):
         raise path_not_found()
     if info.subresource:
-        return Target(row, _subresource(row, info))
-    if not _allowed(row, info, everywhere):
+        target = Target(row, _subresource(row, info))
+    elif not _allowed(row, info, everywhere):
         raise method_not_allowed()
-    return Target(row, None)
+    else:
+        target = Target(row, None)
+    _check_name(info)
+    return target
+
+
+def _check_name(info: RequestInfo) -> None:
+    """What no name of an object can be, as the storage of a real server refuses it (two slashes are an empty name)."""
+    why = ""
+    if info.subresource and not info.name:
+        raise bad_request("name must be provided")
+    if info.name in (".", ".."):
+        why = f"may not be '{info.name}'"
+    elif "%" in info.name:
+        why = "may not contain '%'"
+    if why:
+        raise bad_request(f"Name parameter invalid: {go_value(info.name)}: {why}")
 
 
 def _served(row: ResourceType, info: RequestInfo, everywhere: bool) -> bool:
     """Whether the path exists at all: objects of namespaced types have a namespace, create-only types no objects."""
     if everywhere:
-        return not info.name and "list" in row.verbs
+        return not info.name and not info.subresource and "list" in row.verbs
     return not info.name or bool(info.subresource) or "get" in row.verbs
 
 
@@ -184,7 +199,7 @@ def _allowed(row: ResourceType, info: RequestInfo, everywhere: bool) -> bool:
     if verb not in row.verbs:
         return False
     if info.old_watch:
-        return True
+        return verb == "watch"
     if info.name:
         return verb in _ON_OBJECTS
     return verb in (_EVERYWHERE if everywhere else _ON_COLLECTIONS)

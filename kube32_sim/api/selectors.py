@@ -203,8 +203,10 @@ class _Parser:
         why = qualified_name(key)
         if why:
             raise _RefusedError(f"<nil>: Invalid value: {go_value(key)}: {'; '.join(why)}")
+        if negated:  # whatever follows is for the caller to refuse
+            return Requirement(key, "!")
         if self.look() in ("", ","):
-            return Requirement(key, "!" if negated else "exists")
+            return Requirement(key, "exists")
         operator = self.take()
         if operator not in ("in", "notin", "=", "==", "!=", ">", "<"):
             raise _RefusedError(f"found '{operator}', expected: {_BINARY}")
@@ -336,25 +338,52 @@ def _field_predicate(requirement: FieldRequirement) -> Callable[[Mapping[str, st
 ALL_FIELDS = FieldSelector(())
 
 
-def _split_term(term: str) -> FieldRequirement | None:
-    for separator, op in (("!=", "!="), ("==", "="), ("=", "=")):
-        parts = term.split(separator)
-        if len(parts) == 2:
-            return FieldRequirement(parts[0], op, parts[1])
-    return None
+_TERM = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL).fullmatch
+_ESCAPES = {"\\": "\\", ",": ",", "=": "="}
+
+
+def _terms(text: str) -> list[str]:
+    """Parted at commas, but for those behind a backslash."""
+    found, start, position = [], 0, 0
+    while position < len(text):
+        if text[position] == "\\":
+            position += 1
+        elif text[position] == ",":
+            found.append(text[start:position])
+            start = position + 1
+        position += 1
+    return [*found, text[start:]]
+
+
+def _unescaped(value: str) -> str:
+    """A value with its escapes read; raises ApiError 400."""
+    if not any(special in value for special in "\\,="):
+        return value
+    found, characters = [], iter(value)
+    for character in characters:
+        if character == "\\":
+            escaped = next(characters, "")
+            if escaped not in _ESCAPES:
+                raise bad_request(f"invalid field selector: invalid escape sequence: \\{escaped}")
+            character = _ESCAPES[escaped]
+        elif character in ",=":
+            raise bad_request(f"invalid field selector: unescaped character in value: {ord(character)}")
+        found.append(character)
+    return "".join(found)
 
 
 @lru_cache(maxsize=1024)
 def parse_fields(text: str) -> FieldSelector:
     """The string form, as in `?fieldSelector=`, whatever the type; raises ApiError 400."""
     requirements = []
-    for term in sorted(text.split(",")):
+    for term in sorted(_terms(text)):
         if not term:
             continue
-        requirement = _split_term(term)
-        if requirement is None:
+        match = _TERM(term)
+        if match is None:
             raise bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
-        requirements.append(requirement)
+        path, op, value = match.groups()
+        requirements.append(FieldRequirement(path, "!=" if op == "!=" else "=", _unescaped(value)))
     return FieldSelector(requirements) if requirements else ALL_FIELDS
 
 

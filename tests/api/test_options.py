@@ -57,6 +57,18 @@ def test_watch_options() -> None:
     assert ROW is not None
     one = options.list_options({}, ROW, watch=True, name="two")
     assert one.fields.exact("metadata.name") == "two"
+    same = options.list_options({"fieldSelector": ["metadata.name=two"]}, ROW, watch=True, name="two")
+    assert same.fields.text == one.fields.text
+
+
+@pytest.mark.parametrize("text", ["metadata.name=three", "metadata.name!=two", "metadata.namespace=d"])
+def test_a_path_of_one_object_and_a_selector_of_another_do_not_go_together(text: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        options.list_options({"fieldSelector": [text]}, ROW, watch=True, name="two")
+    assert (caught.value.code, caught.value.message) == (
+        400,
+        "fieldSelector metadata.name doesn't match requested name",
+    )
 
 
 @pytest.mark.parametrize(

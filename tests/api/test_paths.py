@@ -35,6 +35,10 @@ def resource(path: str, method: str = "GET", query: str = "") -> tuple[str, ...]
         ("/api/v1/watch/namespaces/d/configmaps/two", ("watch", "", "v1", "d", "configmaps", "two", "")),
         ("/api/v1/watch/namespaces/d", ("watch", "", "v1", "", "namespaces", "d", "")),
         ("/apis/apps/v1/watch/deployments", ("watch", "apps", "v1", "", "deployments", "", "")),
+        ("/api/v1/namespaces/d/pods//", ("list", "", "v1", "d", "pods", "", "")),
+        ("/api/v1/namespaces/d/pods/p//", ("get", "", "v1", "d", "pods", "p", "")),
+        ("/api/v1/namespaces//pods", ("list", "", "v1", "", "pods", "", "")),
+        ("/api/v1/namespaces/d/pods//log", ("get", "", "v1", "d", "pods", "", "log")),
     ],
 )
 def test_resource_paths(path: str, wanted: tuple[str, ...]) -> None:
@@ -77,7 +81,7 @@ def test_verbs(method: str, path: str, query: str, verb: str) -> None:
         ("/", "other", ""),
         ("/API/v1", "other", ""),
         ("//api/v1", "other", ""),
-        ("/api/v1//pods", "other", ""),
+        ("/apis//v1/pods", "other", ""),
         ("", "other", ""),
     ],
 )
@@ -108,6 +112,12 @@ def refused(method: str, path: str) -> int:
         ("POST", "/api/v1/namespaces/d/widgets"),
         ("POST", "/api/v1/bindings"),
         ("GET", "/apis/authorization.k8s.io/v1/subjectaccessreviews/x"),
+        ("GET", "/api//v1/pods"),
+        ("GET", "/api/v1//pods"),
+        ("GET", "/api/v1/pods//log"),
+        ("GET", "/api/v1/namespaces/d//pods"),
+        ("GET", "/api/v1/namespaces/d/pods//x"),
+        ("GET", "/apis/apps//v1/deployments"),
     ],
 )
 def test_unknown_paths(method: str, path: str) -> None:
@@ -193,3 +203,24 @@ def test_path_of_is_the_inverse_of_parse(row: ResourceType) -> None:
 def test_no_path_or_query_is_too_odd(path: str, query: str) -> None:
     info = parse("GET", f"/{path}", parse_query(query))
     assert info.kind
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/api/v1/namespaces/d/pods/..", "Name parameter invalid: \"..\": may not be '..'"),
+        ("/api/v1/namespaces/d/pods/./log", "Name parameter invalid: \".\": may not be '.'"),
+        ("/api/v1/nodes/a%25b", "Name parameter invalid: \"a%b\": may not contain '%'"),
+        ("/api/v1/namespaces/d/pods//log", "name must be provided"),
+    ],
+)
+def test_names_that_none_can_have(path: str, message: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        resolve(TABLE, parse("GET", path))
+    assert (caught.value.code, caught.value.message) == (400, message)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/namespaces/d/configmaps/a", "/api/v1/namespaces/d/configmaps"])
+@pytest.mark.parametrize("method", ["DELETE", "POST", "PUT", "PATCH"])
+def test_old_watch_paths_only_watch(method: str, path: str) -> None:
+    assert refused(method, path.replace("/v1/", "/v1/watch/")) == 405

@@ -98,6 +98,8 @@ KEY_RULE = (
         ("a,,b", "found ',', expected: identifier after ','"),
         ("key@=1", f'unable to parse requirement: <nil>: Invalid value: "key@": {KEY_RULE}'),
         ("a in (b=c)", "unable to parse requirement: found '=', expected: ',' or ')'"),
+        ("!a=b", "found '=', expected: ',' or 'end of string'"),
+        ("!a in (b)", "found 'in', expected: ',' or 'end of string'"),
         ("a in (=)", "unable to parse requirement: found '=', expected: ',', ')' or identifier"),
     ],
 )
@@ -160,6 +162,35 @@ def test_field_selectors() -> None:
     assert contradiction.without("metadata.name").text == "metadata.name=p2"
     assert parse_fields("spec.nodeName=").matches({})
     assert parse_fields("").everything
+
+
+@pytest.mark.parametrize(
+    ("text", "requirement"),
+    [
+        (r"a=x\,y", ("a", "=", "x,y")),
+        (r"a=x\=y", ("a", "=", "x=y")),
+        (r"a==x\\y", ("a", "=", "x\\y")),
+        (r"a!=\=", ("a", "!=", "=")),
+    ],
+)
+def test_field_values_may_be_escaped(text: str, requirement: tuple[str, str, str]) -> None:
+    assert parse_fields(text).requirements == (requirement,)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a=b=c", "invalid field selector: unescaped character in value: 61"),
+        ("a===b", "invalid field selector: unescaped character in value: 61"),
+        (r"a=b\q", r"invalid field selector: invalid escape sequence: \q"),
+        ("a=b\\", "invalid field selector: invalid escape sequence: \\"),
+        (r"a=b\,c,d", r"invalid selector: 'a=b\,c,d'; can't understand 'd'"),
+    ],
+)
+def test_field_values_with_special_characters(text: str, message: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        parse_fields(text)
+    assert (caught.value.code, caught.value.message) == (400, message)
 
 
 @pytest.mark.parametrize(
