@@ -15,9 +15,10 @@ import orjson
 
 from kube32_sim.api import bodies, conversion, decode, errors, reviews, strictness
 from kube32_sim.api.custom import decode_custom
+from kube32_sim.api.field_selectors import select_fields
 from kube32_sim.api.options import delete_options, parse_resource_version
 from kube32_sim.api.resources import ResourceType
-from kube32_sim.api.selectors import parse_labels, select_fields
+from kube32_sim.api.selectors import parse_labels
 from kube32_sim.client import PATCHES, JsonObject, ListResult, Resource, WatchEvent
 from kube32_sim.registry import subresources
 from kube32_sim.registry.asked import Asked, Result

@@ -23,18 +23,11 @@ from kube32_sim.api.errors import (
     required,
     too_long,
 )
+from kube32_sim.api.field_selectors import ALL_FIELDS, FieldRequirement, FieldSelector, select_fields
 from kube32_sim.api.gotime import TimeError, canonical
 from kube32_sim.api.paths import Query, is_true
 from kube32_sim.api.resources import ResourceType
-from kube32_sim.api.selectors import (
-    ALL_FIELDS,
-    EVERYTHING,
-    FieldRequirement,
-    FieldSelector,
-    LabelSelector,
-    parse_labels,
-    select_fields,
-)
+from kube32_sim.api.selectors import EVERYTHING, LabelSelector, parse_labels
 from kube32_sim.clock import parse_time
 
 JsonObject = dict[str, Any]

@@ -148,7 +148,7 @@ _ON_OBJECTS = frozenset(("get", "update", "patch", "delete"))
 
 
 def resolve(table: ResourceTable, info: RequestInfo) -> Target:
-    """The row a resource request is about; raises ApiError 404 (no such path), 405 (not with this method), 400 (a name that none can have)."""
+    """The row a resource request is about; raises ApiError 404 (no such path), 405, 400 (a bad name)."""
     row = table.by_path(info.group, info.version, info.plural)
     if row is None or (info.namespace and not row.namespaced):
         raise path_not_found()

@@ -11,6 +11,7 @@ from itertools import islice
 import orjson
 
 from kube32_sim.api import errors, selectors
+from kube32_sim.api.field_selectors import FieldSelector
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.storage.interface import Compacted, Store
 from kube32_sim.storage.objects import StoredObject
@@ -29,7 +30,7 @@ def select(
     row: ResourceType,
     namespace: str,
     labels: selectors.LabelSelector | None = None,
-    fields: selectors.FieldSelector | None = None,
+    fields: FieldSelector | None = None,
 ) -> Selection:
     """The selection a list, watch or deletecollection asks for."""
     name, exact = "", None
@@ -51,7 +52,7 @@ def select(
     )
 
 
-def _required_once(fields: selectors.FieldSelector) -> dict[str, str]:
+def _required_once(fields: FieldSelector) -> dict[str, str]:
     """The paths that have one requirement, which asks for one value."""
     paths = [requirement.path for requirement in fields.requirements]
     return {path: value for path, op, value in fields.requirements if op == "=" and paths.count(path) == 1}

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.errors import ApiError
+from kube32_sim.api.field_selectors import parse_fields, select_fields
 from kube32_sim.api.selectors import (
     EVERYTHING,
     NOTHING,
     label_selector,
     label_set,
-    parse_fields,
     parse_labels,
-    select_fields,
 )
 
 TABLE = builtin_table()

@@ -6,6 +6,7 @@ import pytest
 
 from kube32_sim.api import selectors
 from kube32_sim.api.builtin import builtin_table
+from kube32_sim.api.field_selectors import select_fields
 from kube32_sim.clock import VirtualClock
 from kube32_sim.registry.reading import select
 from kube32_sim.storage.memory import MemoryStore
@@ -35,7 +36,7 @@ class Rig:
         self.row = self.table.by_path("", "v1", "pods")
 
     def selection(self, namespace="", labels="", fields="") -> Selection:
-        return select(self.row, namespace, selectors.parse_labels(labels), selectors.select_fields(fields, self.row))
+        return select(self.row, namespace, selectors.parse_labels(labels), select_fields(fields, self.row))
 
     def watch(self, selection: Selection, seen: list, **more):
         return self.hub.join(PODS, selection, Plain(), seen.extend, more.pop("overflow", lambda: None), **more)
