@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from kube32_sim.api.allocation import Allocators, allocate
+from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.resources import ResourceType
+from kube32_sim.api.service_allocation import allocate
 from kube32_sim.api.strategies.base import Context
 from kube32_sim.storage.interface import Store
 from kube32_sim.storage.objects import Event, StoredObject

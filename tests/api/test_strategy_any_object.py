@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from strategy_objects import NOW, TABLE, UID, context_of
 
-from kube32_sim.api.allocation import Allocators, allocate
+from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.decode import decode_value
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.schema import json_type, properties, reference
+from kube32_sim.api.service_allocation import allocate
 from kube32_sim.api.strategies import config, policy, services, storage, workloads
 
 JsonObject = dict[str, Any]

@@ -13,10 +13,14 @@ from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.spec import SpecStrategy
 from kube32_sim.api.validation import services_endpoints as endpoints
 from kube32_sim.api.validation import services_net as net
+from kube32_sim.api.validation import services_warnings as warnings
 from kube32_sim.api.validation.names import dns1123_label
+from kube32_sim.api.validation.services_ip import is_ipv6, parse_ip
 from kube32_sim.api.validation.services_service import (
     is_externally_accessible,
+    needs_health_check,
     validate_service,
+    validate_service_status,
     validate_service_update,
 )
 from kube32_sim.api.validation.workloads_common import immutable
@@ -49,9 +53,9 @@ class Service(SpecStrategy):
             spec.setdefault("internalTrafficPolicy", "Cluster")
         if kind == "LoadBalancer":
             spec.setdefault("allocateLoadBalancerNodePorts", True)
-        for entry in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
-            if entry.get("ip"):
-                entry.setdefault("ipMode", "VIP")
+            for entry in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
+                if entry.get("ip"):
+                    entry.setdefault("ipMode", "VIP")
 
     def prepare_create(self, obj: JsonObject, context: Context) -> None:
         super().prepare_create(obj, context)
@@ -62,9 +66,12 @@ class Service(SpecStrategy):
     def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
         super().prepare_update(obj, old, context)
         spec, before = obj["spec"], old["spec"]
-        _drop_what_the_type_lacks(spec, before)
         _keep_allocated(spec, before)
         _agree_on_addresses(spec, before)
+        _infer_families(spec, before)
+        _drop_what_the_type_lacks(spec, before)
+        if spec.get("type") != "LoadBalancer" and (obj.get("status") or {}).get("loadBalancer"):
+            obj["status"] = {**obj["status"], "loadBalancer": {}}
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         return dns1123_label(name, prefix=prefix)
@@ -75,40 +82,88 @@ class Service(SpecStrategy):
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return validate_service_update(obj, old) + validate_service(obj)
 
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return validate_service_status(obj)
+
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
-        return net.service_warnings(obj, old)
+        if context.subresource == "status":
+            return warnings.service_status_warnings(obj)
+        return warnings.service_warnings(obj)
 
 
-_HAS_ADDRESS = ("ClusterIP", "NodePort", "LoadBalancer")
-_HAS_NODE_PORTS = ("NodePort", "LoadBalancer")
+def _has_address(spec: JsonObject) -> bool:
+    return spec.get("type") != "ExternalName"
 
 
-def _health_checked(spec: JsonObject) -> bool:
-    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+def _has_node_ports(spec: JsonObject) -> bool:
+    return spec.get("type") in ("NodePort", "LoadBalancer")
 
 
-def _node_ports(spec: JsonObject) -> list[Any]:
-    return [port.get("nodePort") for port in spec.get("ports") or ()]
+def _node_ports(spec: JsonObject) -> set[int]:
+    return {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
+
+
+def _keep_allocated(spec: JsonObject, before: JsonObject) -> None:
+    """What was given out stays where the client leaves it out: a PUT need not know addresses and node ports."""
+    if _has_address(spec) and _has_address(before):
+        for field in ("clusterIP", "clusterIPs"):
+            if not spec.get(field) and before.get(field):
+                spec[field] = before[field]
+    if _has_node_ports(spec) and _has_node_ports(before):
+        _keep_node_ports(spec, before)
+    if needs_health_check(spec) and needs_health_check(before) and not spec.get("healthCheckNodePort"):
+        spec["healthCheckNodePort"] = before.get("healthCheckNodePort", 0)
+
+
+def _keep_node_ports(spec: JsonObject, before: JsonObject) -> None:
+    """Ports are known again by their names, whatever else of them changed."""
+    used = _node_ports(spec) & _node_ports(before)
+    given = {port.get("name", ""): port.get("nodePort", 0) for port in before.get("ports") or ()}
+    for port in spec.get("ports") or ():
+        number = given.get(port.get("name", ""), 0)
+        if number and not port.get("nodePort") and number not in used:
+            port["nodePort"] = number
+
+
+def _agree_on_addresses(spec: JsonObject, before: JsonObject) -> None:
+    """A client that changes `clusterIP` alone means the first of `clusterIPs` too."""
+    first, last = spec.get("clusterIP", ""), before.get("clusterIP", "")
+    addresses, had = spec.get("clusterIPs") or [], before.get("clusterIPs") or []
+    if had and not addresses and first == last:
+        spec["clusterIPs"] = had
+    elif first != last and addresses == had:
+        if first:
+            spec["clusterIPs"] = [first]
+        else:
+            spec.pop("clusterIPs", None)
+
+
+def _infer_families(spec: JsonObject, before: JsonObject) -> None:
+    """Families that are left out follow from the addresses; a policy that is left out stays."""
+    if not _has_address(spec):
+        return
+    if not spec.get("ipFamilyPolicy") and before.get("ipFamilyPolicy"):
+        spec["ipFamilyPolicy"] = before["ipFamilyPolicy"]
+    addresses = [text for text in spec.get("clusterIPs") or () if parse_ip(text) is not None]
+    if addresses and not spec.get("ipFamilies"):
+        spec["ipFamilies"] = ["IPv6" if is_ipv6(text) else "IPv4" for text in addresses]
 
 
 def _drop_what_the_type_lacks(spec: JsonObject, before: JsonObject) -> None:
     """Another type does without some fields: those that the client only handed back go silently."""
-    kind, last = spec.get("type"), before.get("type")
-    if last in _HAS_ADDRESS and kind == "ExternalName":
+    if _has_address(before) and not _has_address(spec):
         for fields in (("clusterIP", "clusterIPs"), ("ipFamilies",), ("ipFamilyPolicy",)):
             if all(spec.get(field) == before.get(field) for field in fields):
                 for field in fields:
                     spec.pop(field, None)
-    if last in _HAS_NODE_PORTS and kind not in _HAS_NODE_PORTS and _node_ports(spec) == _node_ports(before):
+    if _has_node_ports(before) and not _has_node_ports(spec) and _node_ports(spec) <= _node_ports(before):
         for port in spec.get("ports") or ():
             port.pop("nodePort", None)
-    if _health_checked(before) and not _health_checked(spec):
+    if needs_health_check(before) and not needs_health_check(spec):
         _drop_same("healthCheckNodePort", spec, before)
     if is_externally_accessible(before) and not is_externally_accessible(spec):
         _drop_same("externalTrafficPolicy", spec, before)
-    if last == "ExternalName" and kind != "ExternalName":
-        _drop_same("externalName", spec, before)
-    if last == "LoadBalancer" and kind != "LoadBalancer":
+    if before.get("type") == "LoadBalancer" and spec.get("type") != "LoadBalancer":
         _drop_same("loadBalancerClass", spec, before)
         _drop_same("allocateLoadBalancerNodePorts", spec, before)
 
@@ -116,45 +171,6 @@ def _drop_what_the_type_lacks(spec: JsonObject, before: JsonObject) -> None:
 def _drop_same(field: str, spec: JsonObject, before: JsonObject) -> None:
     if spec.get(field) == before.get(field):
         spec.pop(field, None)
-
-
-def _keep_allocated(spec: JsonObject, before: JsonObject) -> None:
-    """What was given out stays where the client leaves it out: a PUT need not know addresses and node ports."""
-    kind, last = spec.get("type"), before.get("type")
-    if kind in _HAS_ADDRESS and last in _HAS_ADDRESS:
-        if not spec.get("clusterIP") and before.get("clusterIP"):
-            spec["clusterIP"] = before["clusterIP"]
-        if not spec.get("clusterIPs") and spec.get("clusterIP") == before.get("clusterIP") and before.get("clusterIPs"):
-            spec["clusterIPs"] = list(before["clusterIPs"])
-        for field in ("ipFamilies", "ipFamilyPolicy"):
-            if not spec.get(field) and before.get(field):
-                spec[field] = before[field]
-    if kind in _HAS_NODE_PORTS and last in _HAS_NODE_PORTS:
-        _keep_node_ports(spec.get("ports") or [], before.get("ports") or [])
-    if _health_checked(spec) and _health_checked(before) and not spec.get("healthCheckNodePort"):
-        spec["healthCheckNodePort"] = before.get("healthCheckNodePort", 0)
-
-
-def _keep_node_ports(ports: list[JsonObject], before: list[JsonObject]) -> None:
-    given = {(port.get("protocol"), port.get("port")): port.get("nodePort", 0) for port in before}
-    used = {port["nodePort"] for port in ports if port.get("nodePort")}
-    for port in ports:
-        number = given.get((port.get("protocol"), port.get("port")), 0)
-        if not port.get("nodePort") and number and number not in used:
-            port["nodePort"] = number
-
-
-def _agree_on_addresses(spec: JsonObject, before: JsonObject) -> None:
-    """A client that changes `clusterIP` alone means the first of `clusterIPs` too."""
-    first, last = spec.get("clusterIP", ""), before.get("clusterIP", "")
-    unchanged = (spec.get("clusterIPs") or []) == (before.get("clusterIPs") or [])
-    if first != last and unchanged:
-        if first:
-            spec["clusterIPs"] = [first]
-        else:
-            spec.pop("clusterIPs", None)
-    elif first and not spec.get("clusterIPs"):
-        spec["clusterIPs"] = [first]
 
 
 class Endpoints(Strategy):

@@ -16,41 +16,12 @@ from kube32_sim.api.errors import (
     required,
 )
 from kube32_sim.api.validation import names
-from kube32_sim.api.validation.services_ip import cidr_errors, is_ipv6, parse_ip
+from kube32_sim.api.validation.services_ip import cidr_errors, parse_ip
 from kube32_sim.api.validation.workloads_common import one_of, validate_label_selector
 
 JsonObject = dict[str, Any]
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
-
-
-def service_warnings(service: JsonObject, old: JsonObject | None) -> list[str]:
-    """Fields that a Service takes and that do little or nothing."""
-    spec, before = service["spec"], (old or {}).get("spec") or {}
-    found: list[str] = []
-    for field in ("externalIPs", "loadBalancerIP"):
-        values = spec.get(field) or []
-        if values and values != before.get(field):
-            for index, text in enumerate([values] if isinstance(values, str) else values):
-                path = f"spec.{field}" if isinstance(values, str) else f"spec.{field}[{index}]"
-                found += _address_warnings(text, path)
-    if spec.get("clusterIP") == "None":
-        if spec.get("loadBalancerIP"):
-            found.append("spec.loadBalancerIP is ignored when spec.clusterIP is None")
-        if spec.get("externalIPs"):
-            found.append("spec.externalIPs is ignored when spec.clusterIP is None")
-        if spec.get("sessionAffinity", "None") != "None":
-            found.append("spec.SessionAffinity is ignored for headless services")
-    if spec.get("type") == "ExternalName" and spec.get("sessionAffinity", "None") != "None":
-        found.append("spec.SessionAffinity is ignored for ExternalName services")
-    return found
-
-
-def _address_warnings(text: str, path: str) -> list[str]:
-    address = parse_ip(text)
-    if address is not None and is_ipv6(text) and str(address) != text:
-        return [f'{path}: IPv6 address "{text}" should be in RFC 5952 canonical format ("{address}")']
-    return []
 
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")

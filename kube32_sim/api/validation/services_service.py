@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, not_supported, required
 from kube32_sim.api.validation import names
 from kube32_sim.api.validation.meta import validate_labels
-from kube32_sim.api.validation.services_ip import cidr_errors, ip_errors, is_ipv6, special_ip_errors
-from kube32_sim.api.validation.workloads_common import NOT_NEGATIVE, one_of
+from kube32_sim.api.validation.services_addresses import NO_IP, addresses_fixed, is_headless, validate_addresses
+from kube32_sim.api.validation.services_ip import cidr_errors, ip_errors, parse_ip, special_ip_errors
+from kube32_sim.api.validation.workloads_common import IMMUTABLE, one_of
 
 JsonObject = dict[str, Any]
 
 TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-NO_IP = "None"
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
-_FAMILIES = ("IPv4", "IPv6")
-_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _DISTRIBUTIONS = ("PreferClose", "PreferSameNode", "PreferSameZone")
 _TRAFFIC = ("Cluster", "Local")
 _DAY = 86400
@@ -24,30 +23,31 @@ _ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'"
 _SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
 
-def is_headless(spec: JsonObject) -> bool:
-    addresses = spec.get("clusterIPs") or [spec.get("clusterIP", "")]
-    return len(addresses) == 1 and addresses[0] == NO_IP
-
-
 def is_externally_accessible(spec: JsonObject) -> bool:
     kind = spec.get("type")
     return kind in ("LoadBalancer", "NodePort") or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
 
 
+def needs_health_check(spec: JsonObject) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
 def validate_service(service: JsonObject) -> list[FieldError]:
+    """Failures of a Service.  Those of its addresses come alone: upstream gives out addresses before all else."""
     spec = service["spec"]
     ports, kind = spec.get("ports") or [], spec.get("type", "")
-    found: list[FieldError] = []
+    if found := validate_addresses(spec):
+        return found
+    found += _topology(service["metadata"].get("annotations") or {})
     if not ports and not is_headless(spec) and kind != "ExternalName":
         found.append(required("spec.ports"))
-    found += _of_type(spec, kind, ports)
+    found += _of_type(spec, kind)
     seen: set[str] = set()
     for index, port in enumerate(ports):
         found += _port(port, len(ports) > 1, seen, f"spec.ports[{index}]")
     if spec.get("selector"):
         found += validate_labels(spec["selector"], "spec.selector")
     found += _session_affinity(spec)
-    found += _cluster_ips(spec, kind)
     for index, address in enumerate(spec.get("externalIPs") or ()):
         path = f"spec.externalIPs[{index}]"
         found += ip_errors(address, path) or special_ip_errors(address, path)
@@ -57,16 +57,22 @@ def validate_service(service: JsonObject) -> list[FieldError]:
     return found + _traffic(spec, kind)
 
 
-def _of_type(spec: JsonObject, kind: str, ports: list[JsonObject]) -> list[FieldError]:
+_HINTS, _MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
+
+
+def _topology(annotations: Mapping[str, str]) -> list[FieldError]:
+    if _HINTS in annotations and annotations.get(_MODE, annotations[_HINTS]) != annotations[_HINTS]:
+        why = f"must match annotations[{_HINTS}] when both are specified"
+        return [invalid_value(f"metadata.annotations[{_MODE}]", annotations[_MODE], why)]
+    return []
+
+
+def _of_type(spec: JsonObject, kind: str) -> list[FieldError]:
     if kind == "ExternalName":
         return _external_name(spec)
-    found: list[FieldError] = []
-    if kind == "LoadBalancer":
-        why = "may not expose port 10250 externally since it is used by kubelet"
-        found += [invalid_value(f"spec.ports[{i}]", 10250, why) for i, p in enumerate(ports) if p.get("port") == 10250]
     if kind in ("LoadBalancer", "NodePort") and is_headless(spec):
-        found.append(invalid_value("spec.clusterIPs[0]", NO_IP, f"may not be set to 'None' for {kind} services"))
-    return found
+        return [invalid_value("spec.clusterIPs[0]", NO_IP, f"may not be set to 'None' for {kind} services")]
+    return []
 
 
 def _external_name(spec: JsonObject) -> list[FieldError]:
@@ -126,48 +132,6 @@ def _client_ip(config: JsonObject | None, path: str) -> list[FieldError]:
     return [] if 0 < seconds <= _DAY else [invalid_value(path, seconds, why)]
 
 
-def _cluster_ips(spec: JsonObject, kind: str) -> list[FieldError]:
-    """`clusterIP`, `clusterIPs`, `ipFamilies` and `ipFamilyPolicy` have to agree."""
-    if kind == "ExternalName":
-        return []
-    addresses, families, path = spec.get("clusterIPs") or [], spec.get("ipFamilies") or [], "spec.clusterIPs"
-    found: list[FieldError] = []
-    first = spec.get("clusterIP", "")
-    if addresses and not first:
-        found.append(invalid_value(path, addresses, "must be empty when `clusterIP` is not specified"))
-    elif addresses and addresses[0] != first:
-        found.append(invalid_value(path, addresses, "first value must match `clusterIP`"))
-    for index, family in enumerate(families):
-        if family not in _FAMILIES:
-            found.append(not_supported(f"spec.ipFamilies[{index}]", family, _FAMILIES))
-        elif family in families[:index]:
-            found.append(duplicate(f"spec.ipFamilies[{index}]", family))
-    policy = spec.get("ipFamilyPolicy")
-    if policy is not None and policy not in _POLICIES:
-        found.append(not_supported("spec.ipFamilyPolicy", policy, _POLICIES))
-    return found + _addresses(addresses, families, path)
-
-
-def _addresses(addresses: list[str], families: list[str], path: str) -> list[FieldError]:
-    if len(addresses) > 2:
-        return [invalid_value(path, addresses, "may only hold up to 2 values")]
-    if addresses and addresses[0] == NO_IP:
-        if len(addresses) > 1:
-            return [invalid_value(path, addresses, "'None' must be the first and only value")]
-        return []
-    found = [error for index, text in enumerate(addresses) for error in ip_errors(text, f"{path}[{index}]")]
-    if found:
-        return found
-    if len(addresses) == 2 and is_ipv6(addresses[0]) == is_ipv6(addresses[1]):
-        why = "may specify no more than one IP for each IP family"
-        return [invalid_value(path, addresses, why)]
-    for index, (address, family) in enumerate(zip(addresses, families, strict=False)):
-        if family in _FAMILIES and (family == "IPv6") != is_ipv6(address):
-            why = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
-            found.append(invalid_value(f"{path}[{index}]", address, why))
-    return found
-
-
 def _port_numbers(ports: list[JsonObject], kind: str) -> list[FieldError]:
     found: list[FieldError] = []
     if kind == "ClusterIP":
@@ -193,22 +157,33 @@ def _only_protocol_and_port(protocol: str, port: int) -> JsonObject:
 
 
 def _load_balancer(service: JsonObject, spec: JsonObject, kind: str) -> list[FieldError]:
-    found: list[FieldError] = []
-    ranges, path = spec.get("loadBalancerSourceRanges"), "spec.loadBalancerSourceRanges"
-    if ranges:
-        if kind != "LoadBalancer":
-            found.append(forbidden_field(path, _ONLY_LOAD_BALANCER))
-        for index, text in enumerate(ranges):
-            found += cidr_errors(text.strip(), f"{path}[{index}]")
-    elif _SOURCE_RANGES in (service["metadata"].get("annotations") or {}) and kind != "LoadBalancer":
-        found.append(forbidden_field(f"metadata.annotations[{_SOURCE_RANGES}]", _ONLY_LOAD_BALANCER))
+    found = _source_ranges(service["metadata"].get("annotations") or {}, spec.get("loadBalancerSourceRanges"), kind)
     if spec.get("allocateLoadBalancerNodePorts") is not None and kind != "LoadBalancer":
         found.append(forbidden_field("spec.allocateLoadBalancerNodePorts", _ONLY_LOAD_BALANCER))
-    balancer = spec.get("loadBalancerClass")
-    if balancer is not None:
-        found += [invalid_value("spec.loadBalancerClass", balancer, why) for why in names.qualified_name(balancer)]
-        if kind != "LoadBalancer":
-            found.append(forbidden_field("spec.loadBalancerClass", _ONLY_LOAD_BALANCER))
+    return found + _balancer_class(spec)
+
+
+def _balancer_class(spec: JsonObject) -> list[FieldError]:
+    balancer, path = spec.get("loadBalancerClass"), "spec.loadBalancerClass"
+    if balancer is None:
+        return []
+    if spec.get("type") != "LoadBalancer":
+        return [forbidden_field(path, _ONLY_LOAD_BALANCER)]
+    return [invalid_value(path, balancer, why) for why in names.qualified_name(balancer)]
+
+
+def _source_ranges(annotations: Mapping[str, str], ranges: list[str] | None, kind: str) -> list[FieldError]:
+    """The field, or the annotation that was there before it."""
+    if not ranges and _SOURCE_RANGES not in annotations:
+        return []
+    path = "spec.LoadBalancerSourceRanges" if ranges else f"metadata.annotations[{_SOURCE_RANGES}]"
+    found = [] if kind == "LoadBalancer" else [forbidden_field(path, _ONLY_LOAD_BALANCER)]
+    if ranges:
+        for index, text in enumerate(ranges):
+            found += cidr_errors(text.strip(), f"{path}[{index}]")
+    elif annotations[_SOURCE_RANGES].strip():
+        for text in annotations[_SOURCE_RANGES].split(","):
+            found += cidr_errors(text.strip(), path)
     return found
 
 
@@ -220,12 +195,12 @@ def _traffic(spec: JsonObject, kind: str) -> list[FieldError]:
     elif external:
         why = "may only be set for externally-accessible services"
         found.append(invalid_value("spec.externalTrafficPolicy", external, why))
-    health = spec.get("healthCheckNodePort", 0)
-    if health < 0:
-        found.append(invalid_value("spec.healthCheckNodePort", health, NOT_NEGATIVE))
-    elif health and not (kind == "LoadBalancer" and external == "Local"):
+    health, path = spec.get("healthCheckNodePort", 0), "spec.healthCheckNodePort"
+    if health and needs_health_check(spec):
+        found += [invalid_value(path, health, why) for why in names.port_number(health)]
+    elif health:
         why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-        found.append(invalid_value("spec.healthCheckNodePort", health, why))
+        found.append(invalid_value(path, health, why))
     if kind in ("ClusterIP", "LoadBalancer", "NodePort") or "internalTrafficPolicy" in spec:
         found += one_of(spec, "spec", "internalTrafficPolicy", _TRAFFIC)
     distribution = spec.get("trafficDistribution")
@@ -235,21 +210,46 @@ def _traffic(spec: JsonObject, kind: str) -> list[FieldError]:
 
 
 def validate_service_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """Failures of the change alone: primary address and family are there to stay, unless the type was ExternalName."""
+    """Failures of the change alone, before those of the new Service; those of its addresses come alone."""
     spec, before = new["spec"], old["spec"]
-    if "ExternalName" in (spec.get("type"), before.get("type")):
+    if validate_addresses(spec):
         return []
+    found = addresses_fixed(spec, before)
+    balancer = spec.get("loadBalancerClass")
+    if before.get("type") == spec.get("type") == "LoadBalancer" and balancer != before.get("loadBalancerClass"):
+        found.append(invalid_value("spec.loadBalancerClass", balancer, "may not change once set"))
+    found += _balancer_class(spec)
+    checked = needs_health_check(spec) and needs_health_check(before)
+    if checked and spec.get("healthCheckNodePort", 0) != before.get("healthCheckNodePort", 0):
+        found.append(forbidden_field("spec.healthCheckNodePort", IMMUTABLE))
+    return found
+
+
+_IP_MODES = ("Proxy", "VIP")
+
+
+def validate_service_status(service: JsonObject) -> list[FieldError]:
+    """Failures of what a load balancer reports about itself."""
     found: list[FieldError] = []
-    for field in ("clusterIPs", "ipFamilies"):
-        values, kept = spec.get(field) or [], before.get(field) or []
-        if not kept:
-            continue
-        if not values:
-            found.append(required(f"spec.{field}[0]"))
-        elif values[0] != kept[0]:
-            found.append(invalid_value(f"spec.{field}[0]", values, "may not change once set"))
-    if before.get("type") == spec.get("type") == "LoadBalancer" and spec.get("loadBalancerClass") != before.get(
-        "loadBalancerClass"
-    ):
-        found.append(invalid_value("spec.loadBalancerClass", spec.get("loadBalancerClass"), "may not change once set"))
+    status = (service.get("status") or {}).get("loadBalancer") or {}
+    for index, entry in enumerate(status.get("ingress") or ()):
+        path, ip, mode = f"status.loadBalancer.ingress[{index}]", entry.get("ip", ""), entry.get("ipMode")
+        if ip:
+            found += ip_errors(ip, f"{path}.ip")
+        if mode is None:
+            found += [required(f"{path}.ipMode", "must be specified when `ip` is set")] if ip else []
+        elif not ip:
+            found.append(forbidden_field(f"{path}.ipMode", "may not be specified when `ip` is not set"))
+        elif mode not in _IP_MODES:
+            found.append(not_supported(f"{path}.ipMode", mode, _IP_MODES))
+        found += balancer_host_errors(entry.get("hostname", ""), f"{path}.hostname")
+    return found
+
+
+def balancer_host_errors(host: str, path: str) -> list[FieldError]:
+    if not host:
+        return []
+    found = [invalid_value(path, host, why) for why in names.dns1123_subdomain(host)]
+    if parse_ip(host) is not None:
+        found.append(invalid_value(path, host, "must be a DNS name, not an IP address"))
     return found

@@ -1,0 +1,66 @@
+"""Warnings about Services and what leads traffic: fields that are taken, and mean little, nothing, or not for long.
+
+Rules and words are upstream's `GetWarningsForService` and those of the status strategies.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kube32_sim.api.validation.services_ip import cidr_warnings, ip_warnings
+
+JsonObject = dict[str, Any]
+
+_HINTS, _MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
+
+
+def service_warnings(service: JsonObject) -> list[str]:
+    spec = service["spec"]
+    found: list[str] = []
+    if _HINTS in (service["metadata"].get("annotations") or {}):
+        found.append(f"annotation {_HINTS} is deprecated, please use {_MODE} instead")
+    if spec.get("type") == "ClusterIP" and spec.get("clusterIP") == "None":
+        found += _headless(spec)
+    else:
+        found += _addresses(spec, "clusterIPs")
+    found += _addresses(spec, "externalIPs")
+    found += ip_warnings(spec.get("loadBalancerIP", ""), "spec.loadBalancerIP")
+    for index, text in enumerate(spec.get("loadBalancerSourceRanges") or ()):
+        found += cidr_warnings(text.strip(), f"spec.loadBalancerSourceRanges[{index}]")
+    return found + _of_type(spec)
+
+
+def _addresses(spec: JsonObject, field: str) -> list[str]:
+    return [
+        each for index, text in enumerate(spec.get(field) or ()) for each in ip_warnings(text, f"spec.{field}[{index}]")
+    ]
+
+
+def _headless(spec: JsonObject) -> list[str]:
+    fields = [field for field in ("loadBalancerIP", "externalIPs") if spec.get(field)]
+    if spec.get("sessionAffinity", "None") != "None":
+        fields.append("SessionAffinity")
+    return [f"spec.{field} is ignored for headless services" for field in fields]
+
+
+def _of_type(spec: JsonObject) -> list[str]:
+    found: list[str] = []
+    external = spec.get("type") == "ExternalName"
+    if external and spec.get("externalIPs"):
+        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+    if not external and spec.get("externalName"):
+        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    if spec.get("trafficDistribution") == "PreferClose":
+        found.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
+    if spec.get("externalIPs"):
+        found.append("spec.externalIPs is deprecated")
+    return found
+
+
+def service_status_warnings(service: JsonObject) -> list[str]:
+    balancer = (service.get("status") or {}).get("loadBalancer") or {}
+    return [
+        each
+        for index, entry in enumerate(balancer.get("ingress") or ())
+        for each in ip_warnings(entry.get("ip", ""), f"status.loadBalancer.ingress[{index}]")
+    ]
