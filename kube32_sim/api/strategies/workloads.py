@@ -1,5 +1,5 @@
-"""Workloads: Deployment, ReplicaSet, DaemonSet, StatefulSet, ReplicationController, Job, CronJob, and what they are
-made of (PodTemplate, ControllerRevision).
+"""Workloads: Deployment, ReplicaSet, DaemonSet, StatefulSet, ReplicationController, and what they are made of
+(PodTemplate, ControllerRevision).  Jobs are in `batch`.
 
 Their validation is in `kube32_sim.api.validation.workloads_*`; pod templates are defaulted as pods are.
 """
@@ -7,6 +7,7 @@ Their validation is in `kube32_sim.api.validation.workloads_*`; pod templates ar
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, invalid_value, required
@@ -15,10 +16,12 @@ from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.pod_defaults import default_pod_template
 from kube32_sim.api.strategies.spec import SpecStrategy
 from kube32_sim.api.validation import workloads_apps as apps
-from kube32_sim.api.validation import workloads_batch as batch
+from kube32_sim.api.validation import workloads_status as status
+from kube32_sim.api.validation.names import dns1123_label
 from kube32_sim.api.validation.pod import validate_pod_template
 from kube32_sim.api.validation.pod_warnings import name_warning, pod_template_warnings
-from kube32_sim.api.validation.workloads_common import NOT_NEGATIVE, immutable, non_negative, selector_value
+from kube32_sim.api.validation.storage_volumes import claim_warnings
+from kube32_sim.api.validation.workloads_common import NOT_NEGATIVE, immutable, selector_value
 
 JsonObject = dict[str, Any]
 
@@ -31,8 +34,13 @@ def warn(template: JsonObject, old: JsonObject | None, path: str) -> list[str]:
     return [] if template == old else pod_template_warnings(template, path)
 
 
+def same_generation(obj: JsonObject, old: JsonObject | None) -> bool:
+    """Whether an update has changed nothing that counts, so that nobody is warned again."""
+    return old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation")
+
+
 def warn_about_name(obj: JsonObject, old: JsonObject | None) -> list[str]:
-    """Pods take the names of Jobs, and hosts the names of pods: a name that is no DNS label earns a warning."""
+    """Pods take the names of their owners, and hosts the names of pods: one that is no DNS label earns a warning."""
     return name_warning(obj["metadata"].get("name", ""), "Pod names and hostnames") if old is None else []
 
 
@@ -41,6 +49,12 @@ class Workload(SpecStrategy):
 
     #: the selector may not change.
     fixed_selector = True
+    #: how often upstream validates the new spec of an update: its causes are told so often.
+    checks_of_update = 1
+    #: pods take their names from it: one that is no DNS label is warned about.
+    names_pods = False
+    #: what its status may say.
+    counts = status.Counts(())
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.setdefault("spec", {})
@@ -48,7 +62,7 @@ class Workload(SpecStrategy):
         self.default_spec(obj, spec)
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        found = self.validate(obj, context)
+        found = self.validate(obj, context) * self.checks_of_update
         if self.fixed_selector:
             new = obj["spec"].get("selector")
             if new != old["spec"].get("selector"):
@@ -57,36 +71,20 @@ class Workload(SpecStrategy):
         return found
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
-        return warn(obj["spec"]["template"], old and old["spec"].get("template"), "spec.template")
+        if same_generation(obj, old):
+            return []
+        found = warn_about_name(obj, old) if self.names_pods else []
+        return found + pod_template_warnings(obj["spec"].get("template") or {}, "spec.template")
 
     def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return non_negative(obj.get("status") or {}, "status", *_COUNTERS)
-
-
-_COUNTERS = (
-    "observedGeneration",
-    "replicas",
-    "fullyLabeledReplicas",
-    "updatedReplicas",
-    "currentReplicas",
-    "readyReplicas",
-    "availableReplicas",
-    "unavailableReplicas",
-    "terminatingReplicas",
-    "collisionCount",
-    "currentNumberScheduled",
-    "numberMisscheduled",
-    "desiredNumberScheduled",
-    "numberReady",
-    "updatedNumberScheduled",
-    "numberAvailable",
-    "numberUnavailable",
-)
+        return status.validate_counts(obj.get("status") or {}, old.get("status") or {}, self.counts)
 
 
 class Deployment(Workload):
     status_locks = ("labels",)
     annotations_count = True
+    names_pods = True
+    counts = status.DEPLOYMENT
 
     def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
         keep_notes(obj["metadata"], old["metadata"])
@@ -108,6 +106,9 @@ class Deployment(Workload):
 
 class ReplicaSet(Workload):
     counters = ("replicas",)
+    checks_of_update = 2
+    names_pods = True
+    counts = status.REPLICA_SET
 
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         spec.setdefault("replicas", 1)
@@ -121,16 +122,28 @@ class ReplicationController(Workload):
 
     counters = ("replicas",)
     fixed_selector = False
+    checks_of_update = 2
+    names_pods = True
+    counts = status.REPLICATION_CONTROLLER
     orphans_by_default = True
 
-    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
-        labels = apps.template_labels(spec["template"])
-        if labels:
-            if not spec.get("selector"):
-                spec["selector"] = dict(labels)
-            if not obj["metadata"].get("labels"):
-                obj["metadata"]["labels"] = dict(labels)
+    def default(self, obj: JsonObject) -> None:
+        """Its template may be missing, which is told then."""
+        spec = obj.setdefault("spec", {})
+        template = spec.get("template")
+        if template is not None:
+            default_pod_template(template)
+            self._take_labels(obj, spec, apps.template_labels(template))
         spec.setdefault("replicas", 1)
+
+    @staticmethod
+    def _take_labels(obj: JsonObject, spec: JsonObject, labels: Mapping[str, str]) -> None:
+        if not labels:
+            return
+        if not spec.get("selector"):
+            spec["selector"] = dict(labels)
+        if not obj["metadata"].get("labels"):
+            obj["metadata"]["labels"] = dict(labels)
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
         return apps.validate_replication_controller(obj["spec"])
@@ -140,6 +153,8 @@ class DaemonSet(Workload):
     """Besides `metadata.generation` it counts the changes of its template, in an annotation kept for old clients."""
 
     counters = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
+    checks_of_update = 2
+    counts = status.DAEMON_SET
 
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         spec.setdefault("revisionHistoryLimit", 10)
@@ -165,6 +180,9 @@ class DaemonSet(Workload):
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
         return apps.validate_daemon_set(obj["spec"])
 
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        return warn(obj["spec"]["template"], old and old["spec"].get("template"), "spec.template")
+
 
 def _template_generation(obj: JsonObject) -> int:
     value = (obj["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "")
@@ -178,6 +196,7 @@ def _set_template_generation(obj: JsonObject, generation: int) -> None:
 
 class StatefulSet(Workload):
     counters = ("replicas", "availableReplicas")
+    counts = status.STATEFUL_SET
 
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         spec.setdefault("replicas", 1)
@@ -187,16 +206,54 @@ class StatefulSet(Workload):
         retention.setdefault("whenDeleted", "Retain")
         retention.setdefault("whenScaled", "Retain")
         strategy = spec.setdefault("updateStrategy", {})
-        if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
-            strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
+        if not strategy.get("type"):
+            strategy["type"] = "RollingUpdate"
+            strategy.setdefault("rollingUpdate", {})
+        if strategy["type"] == "RollingUpdate" and "rollingUpdate" in strategy:
+            strategy["rollingUpdate"].setdefault("partition", 0)
         for claim in spec.get("volumeClaimTemplates") or ():
             _default_claim(claim)
 
+    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        super().prepare_create(obj, context)
+        _drop_max_unavailable(obj)
+
+    def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        _drop_max_unavailable(obj)
+        super().prepare_update(obj, old, context)
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        return dns1123_label(name, prefix=prefix)
+
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return apps.validate_stateful_set(obj["spec"])
+        return apps.validate_stateful_set(obj["spec"], new=True)
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return self.validate(obj, context) + apps.stateful_set_locked(obj["spec"], old["spec"])
+        found = apps.validate_stateful_set(obj["spec"], new=False)
+        return found + apps.stateful_set_locked(obj["spec"], old["spec"])
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        if context.subresource == "status":
+            return []
+        found = super().warnings(obj, old, context)
+        for index, claim in enumerate(obj["spec"].get("volumeClaimTemplates") or ()):
+            path = f"spec.volumeClaimTemplates[{index}]"
+            found += claim_warnings(claim.get("spec") or {}, path if old is None else f"{path}.Spec")
+        if obj["spec"].get("revisionHistoryLimit", 0) < 0:
+            found.append(_NEGATIVE_LIMIT)
+        return found
+
+
+_NEGATIVE_LIMIT = (
+    "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
+)
+
+
+def _drop_max_unavailable(obj: JsonObject) -> None:
+    """How many pods may be unavailable belongs to a feature that is off where upstream's defaults rule."""
+    rolling = (obj["spec"].get("updateStrategy") or {}).get("rollingUpdate")
+    if rolling is not None:
+        rolling.pop("maxUnavailable", None)
 
 
 def _default_claim(claim: JsonObject) -> None:
@@ -205,87 +262,6 @@ def _default_claim(claim: JsonObject) -> None:
     claim.setdefault("metadata", {})
     claim.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
     claim.setdefault("status", {}).setdefault("phase", "Pending")
-
-
-class Job(Workload):
-    """Selector and labels are made from the Job's own uid and name (which must be set before `prepare_create`)."""
-
-    fixed_selector = False
-    orphans_by_default = True
-    orphan_warning = (
-        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
-        "set propagationPolicy=Orphan to suppress this warning"
-    )
-
-    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
-        if spec.get("completions") is None and spec.get("parallelism") is None:
-            spec["completions"] = spec["parallelism"] = 1
-        spec.setdefault("parallelism", 1)
-        unlimited = spec.get("backoffLimitPerIndex") is not None
-        spec.setdefault("backoffLimit", 2147483647 if unlimited else 6)
-        _default_labels(obj)
-        spec.setdefault("completionMode", "NonIndexed")
-        spec.setdefault("suspend", False)
-        spec.setdefault("manualSelector", False)
-        policy = spec.get("podFailurePolicy")
-        for rule in (policy or {}).get("rules") or ():
-            for condition in rule.get("onPodConditions") or ():
-                condition.setdefault("status", "True")
-        spec.setdefault("podReplacementPolicy", "TerminatingOrFailed" if policy is None else "Failed")
-
-    def prepare_create(self, obj: JsonObject, context: Context) -> None:
-        super().prepare_create(obj, context)
-        if not obj["spec"].get("manualSelector"):
-            _generate_selector(obj)
-            _default_labels(obj)
-
-    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return batch.validate_job(obj)
-
-    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return batch.validate_job_spec(obj["spec"], "spec") + batch.validate_job_update(obj, old)
-
-    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return batch.validate_job_status(obj)
-
-    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
-        return warn_about_name(obj, old) + super().warnings(obj, old, context)
-
-
-def _default_labels(obj: JsonObject) -> None:
-    labels = apps.template_labels(obj["spec"]["template"])
-    if labels and not obj["metadata"].get("labels"):
-        obj["metadata"]["labels"] = dict(labels)
-
-
-def _generate_selector(job: JsonObject) -> None:
-    """Label the template with the Job's name and uid, and select by the uid; labels a user gave stay as they are."""
-    spec, metadata = job["spec"], job["metadata"]
-    uid, name = metadata.get("uid", ""), metadata.get("name", "")
-    template = spec["template"]["metadata"]
-    made = {batch.OLD_NAME_LABEL: name, batch.NAME_LABEL: name, batch.OLD_UID_LABEL: uid, batch.UID_LABEL: uid}
-    template["labels"] = made | (template.get("labels") or {})
-    selector = spec.setdefault("selector", {})
-    selector["matchLabels"] = {batch.UID_LABEL: uid} | (selector.get("matchLabels") or {})
-
-
-class CronJob(SpecStrategy):
-    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
-        spec.setdefault("concurrencyPolicy", "Allow")
-        spec.setdefault("suspend", False)
-        spec.setdefault("successfulJobsHistoryLimit", 3)
-        spec.setdefault("failedJobsHistoryLimit", 1)
-        template = spec.setdefault("jobTemplate", {})
-        template.setdefault("metadata", {})
-        default_pod_template(template.setdefault("spec", {}).setdefault("template", {}))
-
-    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return batch.validate_cron_job(obj)
-
-    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
-        template = obj["spec"]["jobTemplate"]["spec"]["template"]
-        before = old["spec"]["jobTemplate"]["spec"].get("template") if old else None
-        return warn_about_name(obj, old) + warn(template, before, "spec.jobTemplate.spec.template")
 
 
 class PodTemplate(Strategy):
@@ -323,8 +299,6 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("apps", "DaemonSet"): DaemonSet(),
     ("apps", "StatefulSet"): StatefulSet(),
     ("apps", "ControllerRevision"): ControllerRevision(),
-    ("batch", "Job"): Job(),
-    ("batch", "CronJob"): CronJob(),
     ("", "ReplicationController"): ReplicationController(),
     ("", "PodTemplate"): PodTemplate(),
 }

@@ -40,6 +40,11 @@ _VALIDATED_AGAIN = frozenset(
         ("", "ResourceQuota"),
         ("", "PodTemplate"),
         ("", "Event"),
+        ("", "ReplicationController"),
+        ("apps", "ControllerRevision"),
+        ("apps", "DaemonSet"),
+        ("apps", "ReplicaSet"),
+        ("batch", "Job"),
     )
 )
 """Kinds whose update validates their metadata as a new object's once more: causes are repeated then."""

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, not_supported, required
+from kube32_sim.api.validation import names
 from kube32_sim.api.validation.pod import validate_pod_template
+from kube32_sim.api.validation.storage_volumes import validate_claim
 from kube32_sim.api.validation.workloads_common import (
     as_number,
     at_most_all,
@@ -16,7 +18,6 @@ from kube32_sim.api.validation.workloads_common import (
     is_empty,
     map_value,
     non_negative,
-    one_of,
     selector_value,
     selects,
     validate_label_selector,
@@ -88,17 +89,24 @@ def validate_deployment(spec: JsonObject) -> list[FieldError]:
 
 
 def _deployment_strategy(strategy: JsonObject) -> list[FieldError]:
-    kind, rolling, path = strategy.get("type"), strategy.get("rollingUpdate"), "spec.strategy"
+    kind, rolling, path = strategy.get("type", ""), strategy.get("rollingUpdate"), "spec.strategy"
     if kind == "Recreate":
         why = "may not be specified when strategy `type` is 'Recreate'"
         return [forbidden_field(f"{path}.rollingUpdate", why)] if rolling is not None else []
     if kind == "RollingUpdate":
         return _rolling_deployment(rolling or {}, f"{path}.rollingUpdate")
-    shown: JsonObject = {"Type": kind or "", "RollingUpdate": None}
+    return [
+        not_supported(path, _strategy_value(strategy, ("maxUnavailable", "maxSurge")), ("Recreate", "RollingUpdate"))
+    ]
+
+
+def _strategy_value(strategy: JsonObject, fields: Sequence[str]) -> JsonObject:
+    """A strategy as messages show it: Go's struct, whose names begin with a capital."""
+    rolling = strategy.get("rollingUpdate")
+    shown = None
     if rolling is not None:
-        names = {"MaxUnavailable": "maxUnavailable", "MaxSurge": "maxSurge"}
-        shown["RollingUpdate"] = {shown: rolling.get(name, 0) for shown, name in names.items()}
-    return [not_supported(path, shown, ("Recreate", "RollingUpdate"))]
+        shown = {field[:1].upper() + field[1:]: rolling.get(field, 0) for field in fields}
+    return {"Type": strategy.get("type", ""), "RollingUpdate": shown}
 
 
 def _rolling_deployment(rolling: JsonObject, path: str) -> list[FieldError]:
@@ -149,24 +157,32 @@ def _daemon_set_strategy(strategy: JsonObject) -> list[FieldError]:
     if strategy.get("type") == "OnDelete":
         return []
     if strategy.get("type") != "RollingUpdate":
-        return [not_supported(f"{path}.type", strategy.get("type", ""), ("RollingUpdate", "OnDelete"))]
+        shown = _strategy_value(strategy, ("maxUnavailable", "maxSurge"))
+        return [not_supported(path, shown, ("RollingUpdate", "OnDelete"))]
     path += ".rollingUpdate"
     rolling = strategy.get("rollingUpdate")
     if rolling is None:
         return [required(path)]
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
     found = int_or_percent(unavailable, f"{path}.maxUnavailable") + int_or_percent(surge, f"{path}.maxSurge")
+    found += at_most_all(unavailable, f"{path}.maxUnavailable") + at_most_all(surge, f"{path}.maxSurge")
     if as_number(unavailable) and as_number(surge):
         found.append(invalid_value(f"{path}.maxSurge", surge, "may not be set when maxUnavailable is non-zero"))
     elif not as_number(unavailable) and not as_number(surge):
         found.append(required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0"))
-    return found + at_most_all(unavailable, f"{path}.maxUnavailable") + at_most_all(surge, f"{path}.maxSurge")
+    return found
 
 
-def validate_stateful_set(spec: JsonObject) -> list[FieldError]:
+def validate_stateful_set(spec: JsonObject, *, new: bool) -> list[FieldError]:
+    """new: claims and the name of the Service are looked at as well, which an update cannot change anyway."""
     found = _stateful_set_policies(spec)
+    for index, claim in enumerate(spec.get("volumeClaimTemplates") or () if new else ()):
+        found += validate_claim(claim.get("spec") or {}, f"spec.volumeClaimTemplates[{index}].spec")
     found += non_negative(spec, "spec", "replicas", "minReadySeconds")
     found += non_negative(spec.get("ordinals") or {}, "spec.ordinals", "start")
+    service = spec.get("serviceName", "")
+    if new and service:
+        found += [invalid_value("spec.serviceName", service, why) for why in names.dns1123_label(service)]
     selector, usable = _selector_and_template(spec, "statefulset", "")
     found += selector
     template, path = spec["template"], "spec.template"
@@ -176,14 +192,16 @@ def validate_stateful_set(spec: JsonObject) -> list[FieldError]:
         ):
             found.append(mismatch(template, path))
         found += validate_pod_template(template, path, _claims(spec))
-    found += always_restarting(template, path, "StatefulSet")
-    return found + non_negative(spec, "spec", "revisionHistoryLimit")
+    return found + always_restarting(template, path, "StatefulSet")
 
 
 def _claims(spec: JsonObject) -> list[str]:
     """Claims that each pod of a StatefulSet gets: containers mount them by the names of their templates."""
     metadata = ((claim or {}).get("metadata") or {} for claim in spec.get("volumeClaimTemplates") or ())
     return [name for each in metadata if (name := each.get("name"))]
+
+
+_RETENTION = ("Retain", "Delete")
 
 
 def _stateful_set_policies(spec: JsonObject) -> list[FieldError]:
@@ -199,27 +217,25 @@ def _stateful_set_policies(spec: JsonObject) -> list[FieldError]:
     if retention is not None:
         for field in ("whenDeleted", "whenScaled"):
             path = "spec.persistentVolumeClaimRetentionPolicy"
-            found += one_of(retention, path, field, ("Delete", "Retain"))
+            value = retention.get(field, "")
+            if value not in _RETENTION:
+                found.append(not_supported(f"{path}.{field}", value, _RETENTION))
     return found
 
 
 def _stateful_set_strategy(strategy: JsonObject) -> list[FieldError]:
     path, kind, rolling = "spec.updateStrategy", strategy.get("type", ""), strategy.get("rollingUpdate")
+    shown = None
+    if rolling is not None:
+        shown = {"Partition": rolling.get("partition", 0), "MaxUnavailable": rolling.get("maxUnavailable")}
     if not kind:
         return [required(path)]
     if kind == "OnDelete":
         why = "only allowed for updateStrategy 'RollingUpdate'"
-        return [] if rolling is None else [invalid_value(f"{path}.rollingUpdate", rolling, why)]
+        return [] if rolling is None else [invalid_value(f"{path}.rollingUpdate", shown, why)]
     if kind != "RollingUpdate":
-        return [invalid_value(path, strategy, "must be 'RollingUpdate' or 'OnDelete'")]
-    found = non_negative(rolling or {}, f"{path}.rollingUpdate", "partition")
-    unavailable = (rolling or {}).get("maxUnavailable")
-    if unavailable is not None:
-        found += int_or_percent(unavailable, f"{path}.rollingUpdate.maxUnavailable")
-        if not found and as_number(unavailable) == 0:
-            found.append(invalid_value(f"{path}.rollingUpdate.maxUnavailable", unavailable, "cannot be 0"))
-        found += at_most_all(unavailable, f"{path}.rollingUpdate.maxUnavailable")
-    return found
+        return [invalid_value(path, {"Type": kind, "RollingUpdate": shown}, "must be 'RollingUpdate' or 'OnDelete'")]
+    return non_negative(rolling or {}, f"{path}.rollingUpdate", "partition")
 
 
 _STATEFUL_SET_MUTABLE = (

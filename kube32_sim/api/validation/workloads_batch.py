@@ -1,20 +1,15 @@
-"""Validation of Job and CronJob.  `workloads_job_policies.py` has a Job's policies.
+"""Validation of Job and CronJob.  A Job's policies are in `workloads_job_policies.py`, its status in
+`workloads_job_status.py`.
 
 Rules, order and words are upstream's `pkg/apis/batch/validation`.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from kube32_sim.api.errors import (
-    FieldError,
-    go_value,
-    invalid_value,
-    not_supported,
-    required,
-    too_long,
-)
+from kube32_sim.api.errors import FieldError, invalid_value, not_supported, required, too_long
 from kube32_sim.api.validation import names
 from kube32_sim.api.validation.pod import validate_pod_template
 from kube32_sim.api.validation.workloads_apps import mismatch, template_labels
@@ -26,6 +21,7 @@ from kube32_sim.api.validation.workloads_common import (
     selects,
     validate_label_selector,
 )
+from kube32_sim.api.validation.workloads_cron import schedule_errors, time_zone_errors
 from kube32_sim.api.validation.workloads_job_policies import pod_failure_policy, success_policy
 
 JsonObject = dict[str, Any]
@@ -50,8 +46,12 @@ _MANY_COMPLETIONS, _MOST_BESIDE_MANY = 100_000, 10_000
 
 
 def validate_job(job: JsonObject) -> list[FieldError]:
-    spec, path = job["spec"], "spec"
-    found = _generated_selector(job) + validate_job_spec(spec, path)
+    return _generated_selector(job) + _whole_spec(job["spec"], "spec") + _pod_names(job)
+
+
+def _whole_spec(spec: JsonObject, path: str) -> list[FieldError]:
+    """A Job's spec with its selector, which the template of a CronJob does not have."""
+    found = validate_job_spec(spec, path)
     selector = spec.get("selector")
     if selector is None:
         found.append(required(f"{path}.selector"))
@@ -59,7 +59,7 @@ def validate_job(job: JsonObject) -> list[FieldError]:
     found += broken
     if not broken and not selects(selector, template_labels(spec["template"])):
         found.append(mismatch(spec["template"], f"{path}.template"))
-    return found + _pod_names(job)
+    return found
 
 
 def _pod_names(job: JsonObject) -> list[FieldError]:
@@ -80,7 +80,7 @@ def _generated_selector(job: JsonObject) -> list[FieldError]:
         return []
     uid, name = metadata.get("uid", ""), metadata.get("name", "")
     labels = template_labels(spec["template"])
-    expected = {UID_LABEL: uid, NAME_LABEL: name, OLD_UID_LABEL: uid, OLD_NAME_LABEL: name}
+    expected = {OLD_UID_LABEL: uid, OLD_NAME_LABEL: name, UID_LABEL: uid, NAME_LABEL: name}
     found: list[FieldError] = []
     for key, value in expected.items():
         path = "spec.template.metadata.labels"
@@ -97,7 +97,10 @@ def _generated_selector(job: JsonObject) -> list[FieldError]:
 def validate_job_spec(spec: JsonObject, path: str) -> list[FieldError]:
     """What a Job and the template of a CronJob have in common."""
     found = non_negative(spec, path, *_NUMBERS)
-    found += _managed_by(spec.get("managedBy"), f"{path}.managedBy")
+    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
+        found.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
+    if spec.get("managedBy") is not None:
+        found += _managed_by(spec["managedBy"], f"{path}.managedBy")
     found += _completion_mode(spec, path)
     if (policy := spec.get("podFailurePolicy")) is not None:
         found += pod_failure_policy(policy, spec, f"{path}.podFailurePolicy")
@@ -108,16 +111,27 @@ def validate_job_spec(spec: JsonObject, path: str) -> list[FieldError]:
     return found + _restart_policy(spec, f"{path}.template.spec.restartPolicy")
 
 
-def _managed_by(value: str | None, path: str) -> list[FieldError]:
-    if value is None:
-        return []
-    prefix, slash, rest = value.partition("/")
-    found: list[FieldError] = []
-    if not slash or not prefix or not rest:
-        found.append(invalid_value(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")'))
-    else:
-        found += [invalid_value(path, prefix, why) for why in names.dns1123_subdomain(prefix)]
-    return [*found, too_long(path, 63)] if len(value) > 63 else found
+_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+_is_path = re.compile(_PATH).fullmatch
+_LONGEST_MANAGER = 63
+
+
+def _managed_by(value: str, path: str) -> list[FieldError]:
+    found = _prefixed_path(value, path)
+    return [*found, too_long(path, _LONGEST_MANAGER)] if len(value.encode()) > _LONGEST_MANAGER else found
+
+
+def _prefixed_path(value: str, path: str) -> list[FieldError]:
+    """`domain/path`, upstream's `IsDomainPrefixedPath`."""
+    if not value:
+        return [required(path)]
+    domain, _, rest = value.partition("/")
+    if not domain or not rest:
+        return [invalid_value(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    found = [invalid_value(path, domain, why) for why in names.dns1123_subdomain(domain)]
+    if not _is_path(rest):
+        found.append(invalid_value(path, rest, f"Invalid path (regex used for validation is '{_PATH}')"))
+    return found
 
 
 def _completion_mode(spec: JsonObject, path: str) -> list[FieldError]:
@@ -144,8 +158,6 @@ def _indexed(spec: JsonObject, path: str) -> list[FieldError]:
         found.append(invalid_value(f"{path}.parallelism", parallelism, why))
     most = spec.get("maxFailedIndexes")
     if most is not None:
-        if spec.get("backoffLimitPerIndex") is None:
-            found.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
         if completions is not None and most > completions:
             why = "must be less than or equal to completions"
             found.append(invalid_value(f"{path}.maxFailedIndexes", most, why))
@@ -192,7 +204,12 @@ def _replacement_policy(spec: JsonObject, path: str) -> list[FieldError]:
 
 
 def validate_job_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """Failures of the change alone: `validate_job_spec` has looked at the new spec."""
+    """Failures of a changed Job; upstream looks at the new spec twice, so its failures are told twice."""
+    return validate_job(new) + _whole_spec(new["spec"], "spec") + job_fixed(new, old)
+
+
+def job_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    """Failures of the change alone."""
     spec, before = new["spec"], old["spec"]
     found = _completions_update(spec, before)
     shown = selector_value(spec.get("selector"))
@@ -204,14 +221,13 @@ def validate_job_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
 
 
 def _completions_update(spec: JsonObject, before: JsonObject) -> list[FieldError]:
+    """An indexed Job may grow and shrink, together with its parallelism."""
     completions, path = spec.get("completions"), "spec.completions"
-    if completions == before.get("completions"):
-        return []
-    if spec.get("completionMode") != "Indexed" or completions is None or before.get("completions") is None:
+    if spec.get("completionMode") != "Indexed":
         return immutable(completions, before.get("completions"), path)
-    if completions != spec.get("parallelism"):
-        return [invalid_value(path, completions, "can only be modified in tandem with spec.parallelism")]
-    return []
+    if completions is None or completions in (before.get("completions"), spec.get("parallelism")):
+        return []
+    return [invalid_value(path, completions, "can only be modified in tandem with spec.parallelism")]
 
 
 _DIRECTIVES = ("nodeSelector", "tolerations", "schedulingGates")
@@ -253,39 +269,51 @@ def _fixed_part(template: JsonObject) -> JsonObject:
     }
 
 
-def validate_cron_job(cron_job: JsonObject) -> list[FieldError]:
-    from kube32_sim.api.validation.workloads_cron import schedule_error, time_zone_error
+_LONGEST_NAME = 52
+"""Jobs are named after their CronJob, and eleven characters are added to its name."""
 
-    spec, path = cron_job["spec"], "spec"
-    found: list[FieldError] = []
+
+def validate_cron_job(cron_job: JsonObject, old: JsonObject | None) -> list[FieldError]:
+    """Failures of a CronJob; old is None for a new one."""
+    spec, path, before = cron_job["spec"], "spec", (old or {}).get("spec") or {}
     schedule, zone = spec.get("schedule", ""), spec.get("timeZone")
-    if not schedule:
-        found.append(required(f"{path}.schedule"))
-    elif why := schedule_error(schedule):
-        found.append(invalid_value(f"{path}.schedule", schedule, why))
-    if zone is not None and (why := time_zone_error(zone)):
-        found.append(invalid_value(f"{path}.timeZone", zone, why))
+    if schedule:
+        reasons = schedule_errors(schedule, zone, zoned_before="TZ" in before.get("schedule", ""))
+        found = [invalid_value(f"{path}.schedule", schedule, why) for why in reasons]
+    else:
+        found = [required(f"{path}.schedule")]
     found += non_negative(spec, path, "startingDeadlineSeconds")
+    if zone is not None and (old is None or zone != before.get("timeZone")):
+        found += [invalid_value(f"{path}.timeZone", zone, why) for why in time_zone_errors(zone)]
     found += one_of(spec, path, "concurrencyPolicy", ("Allow", "Forbid", "Replace"))
     found += _job_template(spec["jobTemplate"], f"{path}.jobTemplate")
     found += non_negative(spec, path, "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
     name = cron_job["metadata"].get("name", "")
-    if len(name) > 52:
-        found.append(invalid_value("metadata.name", name, "must be no more than 52 characters"))
+    if old is None and len(name) > _LONGEST_NAME:
+        found.append(invalid_value("metadata.name", name, f"must be no more than {_LONGEST_NAME} characters"))
     return found
 
 
 def _job_template(template: JsonObject, path: str) -> list[FieldError]:
     spec = template["spec"]
     found = validate_job_spec(spec, f"{path}.spec")
+    if spec.get("selector") is not None:
+        why = "`selector` will be auto-generated"
+        found.append(invalid_value(f"{path}.spec.selector", selector_value(spec["selector"]), why))
     if spec.get("manualSelector"):
         found.append(not_supported(f"{path}.spec.manualSelector", True, ("nil", "false")))
-    if spec.get("selector") is not None:
-        why = f"Invalid value: {go_value(selector_value(spec['selector']))}: `selector` will be auto-generated"
-        found.append(FieldError("FieldValueInvalid", f"{path}.spec.selector", why))
     return found
 
 
-def validate_job_status(job: JsonObject) -> list[FieldError]:
-    """A Job's counters are never negative."""
-    return non_negative(job.get("status") or {}, "status", "active", "succeeded", "failed", "ready", "terminating")
+_MANY_PARALLEL = 10_000
+
+
+def job_warnings(spec: JsonObject, path: str) -> list[str]:
+    """What a Job's own spec is warned about, apart from its pod template."""
+    many = (spec.get("completions") or 0) > _MANY_COMPLETIONS and (spec.get("parallelism") or 0) > _MANY_PARALLEL
+    if spec.get("completionMode") != "Indexed" or not many:
+        return []
+    return [
+        f"{path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
+        "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+    ]

@@ -6,7 +6,10 @@ months and weekdays, `*`, `?`, lists, ranges and steps; or a descriptor such as 
 
 from __future__ import annotations
 
+import json
 import re
+
+from kube32_sim.api.validation.time_zones import TIME_ZONES
 
 
 def _names(text: str) -> list[str]:
@@ -22,16 +25,33 @@ _FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (1, 12, _MONTHS),
     (0, 6, _DAYS),
 )
-_DIGITS = 18
+_MOST = 2**63 - 1
 _DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
-_DURATION = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0").fullmatch
-_ZONE = re.compile(r"[A-Za-z_]+(?:[/+-][A-Za-z0-9_+-]+)*").fullmatch
+_UNITS = frozenset(("ns", "us", "µs", "μs", "ms", "s", "m", "h"))
+_AMOUNT = re.compile(r"(?=\.?[0-9])[0-9]*\.?[0-9]*").match
+_UNIT = re.compile(r"[^.0-9]*").match
+_ZONE_PART = re.compile(r"[A-Za-z._0-9+-]{1,14}").fullmatch
+_LOCAL = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
 
 
-def schedule_error(schedule: str) -> str:
-    """Why a schedule is refused; empty where it is fine."""
+def schedule_errors(schedule: str, zone: str | None, *, zoned_before: bool) -> list[str]:
+    """Why a schedule is refused.  zoned_before: the old one named a time zone in the schedule, as one could once."""
+    wrong = _schedule_error(schedule)
+    found = [wrong] if wrong else []
     if "TZ" in schedule:
-        return "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        if not zoned_before:
+            found.append("cannot use TZ or CRON_TZ in schedule, use timeZone field instead")
+        elif zone is not None:
+            found.append("cannot use both timeZone field and TZ or CRON_TZ in schedule")
+    return found
+
+
+def _schedule_error(schedule: str) -> str:
+    if schedule.startswith(("TZ=", "CRON_TZ=")):
+        zone, _, schedule = schedule.partition("=")[2].partition(" ")
+        if not _loads(zone):
+            return f"provided bad location {zone}: unknown time zone {zone}"
+        schedule = schedule.strip()
     if schedule.startswith("@"):
         return _descriptor_error(schedule)
     fields = schedule.split()
@@ -48,47 +68,58 @@ def _descriptor_error(schedule: str) -> str:
     if schedule in _DESCRIPTORS:
         return ""
     every = "@every "
-    if schedule.startswith(every):
-        length = schedule.removeprefix(every)
-        if _DURATION(length):
-            return ""
-        return f'failed to parse duration {schedule}: time: invalid duration "{length}"'
-    return f"unrecognized descriptor: {schedule}"
+    if not schedule.startswith(every):
+        return f"unrecognized descriptor: {schedule}"
+    why = _duration_error(schedule.removeprefix(every))
+    return f"failed to parse duration {schedule}: time: {why}" if why else ""
+
+
+def _duration_error(text: str) -> str:
+    """What Go's `time.ParseDuration` says of a duration it does not take."""
+    rest = text[1:] if text[:1] in ("-", "+") else text
+    shown = json.dumps(text, ensure_ascii=False)
+    if rest == "0":
+        return ""
+    if not rest:
+        return f"invalid duration {shown}"
+    while rest:
+        amount = _AMOUNT(rest)
+        if amount is None:
+            return f"invalid duration {shown}"
+        rest = rest[amount.end() :]
+        unit = _UNIT(rest)
+        name = unit[0] if unit else ""
+        if not name:
+            return f"missing unit in duration {shown}"
+        if name not in _UNITS:
+            return f"unknown unit {json.dumps(name, ensure_ascii=False)} in duration {shown}"
+        rest = rest[len(name) :]
+    return ""
 
 
 def _part_error(part: str, low: int, high: int, names: dict[str, int]) -> str:
     """One item of a list: `N`, `N-M`, `*`, each with or without `/STEP`."""
     pieces = part.split("/")
+    ends = pieces[0].split("-")
+    start, end = low, high
+    if ends[0] not in ("*", "?"):
+        start, why = _number(ends[0], names)
+        if why or len(ends) > 2:
+            return why or f"too many hyphens: {part}"
+        end, why = _number(ends[1], names) if len(ends) > 1 else (start, "")
+        if why:
+            return why
     if len(pieces) > 2:
         return f"too many slashes: {part}"
-    ends = pieces[0].split("-")
-    if len(ends) > 2 and ends[0] not in ("*", "?"):
-        return f"too many hyphens: {part}"
-    numbers: list[int] = []
-    if ends[0] not in ("*", "?"):
-        for end in ends:
-            number, why = _number(end, names)
-            if why:
-                return why
-            numbers.append(number)
-    else:
-        numbers = [low, high]
-    return _step_error(pieces, part) or _range_error(numbers[0], _end(numbers, pieces, high), low, high, part)
-
-
-def _end(numbers: list[int], pieces: list[str], high: int) -> int:
-    if len(numbers) > 1:
-        return numbers[1]
-    return high if len(pieces) > 1 else numbers[0]
-
-
-def _step_error(pieces: list[str], part: str) -> str:
-    if len(pieces) < 2:
-        return ""
-    number, why = _number(pieces[1], {})
-    if why:
-        return why
-    return f"step of range should be a positive number: {part}" if number == 0 else ""
+    step = 1
+    if len(pieces) > 1:
+        step, why = _number(pieces[1], {})
+        if why:
+            return why
+        end = high if len(ends) == 1 else end
+    return _range_error(start, end, low, high, part) or (
+        "" if step else f"step of range should be a positive number: {part}"
+    )
 
 
 def _range_error(start: int, end: int, low: int, high: int, part: str) -> str:
@@ -104,17 +135,28 @@ def _range_error(start: int, end: int, low: int, high: int, part: str) -> str:
 def _number(text: str, names: dict[str, int]) -> tuple[int, str]:
     if text.lower() in names:
         return names[text.lower()], ""
-    digits = text.removeprefix("+").removeprefix("-")
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    cannot = f"failed to parse int from {text}: strconv.Atoi: parsing {json.dumps(text, ensure_ascii=False)}"
     if not digits.isascii() or not digits.isdigit():
-        return 0, f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax'
-    number = int(text[:_DIGITS])
+        return 0, f"{cannot}: invalid syntax"
+    if len(digits.lstrip("0")) > 19 or int(digits) > _MOST:
+        return 0, f"{cannot}: value out of range"
+    number = -int(digits) if text.startswith("-") else int(digits)
     return number, f"negative number ({number}) not allowed: {text}" if number < 0 else ""
 
 
-def time_zone_error(zone: str) -> str:
-    """Why a time zone is refused; empty where it looks like one."""
+def _loads(zone: str) -> bool:
+    """Whether Go's `time.LoadLocation` knows a time zone."""
+    return zone in ("", "Local") or zone in TIME_ZONES
+
+
+def time_zone_errors(zone: str) -> list[str]:
+    """Why a time zone is refused."""
     if not zone:
-        return "timeZone must be nil or non-empty string"
-    if zone.lower() == "local":
-        return "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-    return "" if _ZONE(zone) else f"unknown time zone {zone}"
+        return ["timeZone must be nil or non-empty string"]
+    unknown = f"unknown time zone {zone}"
+    for part in zone.split("/"):
+        if part in (".", "..") or part.startswith("-") or not _ZONE_PART(part):
+            return [unknown]
+    found = [_LOCAL] if zone.lower() == "local" else []
+    return found if _loads(zone) else [*found, unknown]

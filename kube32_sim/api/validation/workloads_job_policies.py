@@ -13,33 +13,40 @@ from kube32_sim.api.validation.workloads_common import non_negative, one_of
 JsonObject = dict[str, Any]
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+_MOST_RULES, _MOST_CONDITIONS, _MOST_EXIT_CODES = 20, 20, 255
 _LONGEST_INDEXES = 64 * 1024
 
 
 def pod_failure_policy(policy: JsonObject, spec: JsonObject, path: str) -> list[FieldError]:
     rules = policy.get("rules") or []
-    if len(rules) > 20:
-        return [too_many(f"{path}.rules", len(rules), 20)]
     pod = spec["template"].get("spec") or {}
     containers = {each.get("name") for key in ("containers", "initContainers") for each in pod.get(key) or ()}
-    found: list[FieldError] = []
+    found = _not_too_many(rules, f"{path}.rules", _MOST_RULES)
     for index, rule in enumerate(rules):
         found += _failure_rule(rule, spec, containers, f"{path}.rules[{index}]")
     return found
 
 
+def _not_too_many(items: Sequence[Any], path: str, most: int) -> list[FieldError]:
+    return [too_many(path, len(items), most)] if len(items) > most else []
+
+
+def _choice(owner: JsonObject, path: str, field: str, supported: Sequence[str]) -> list[FieldError]:
+    """As `one_of`, but a missing value is told what it may be, as Go prints a list."""
+    if owner.get(field):
+        return one_of(owner, path, field, supported)
+    return [required(f"{path}.{field}", f"valid values: [{' '.join(json.dumps(each) for each in supported)}]")]
+
+
 def _failure_rule(rule: JsonObject, spec: JsonObject, containers: set[Any], path: str) -> list[FieldError]:
-    found: list[FieldError] = []
+    found = _choice(rule, path, "action", _ACTIONS)
     action = rule.get("action", "")
     if action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
-        why = "requires the backoffLimitPerIndex to be set"
-        found.append(invalid_value(f"{path}.action", action, why))
-    found += one_of(rule, path, "action", _ACTIONS)
+        found.append(invalid_value(f"{path}.action", action, "requires the backoffLimitPerIndex to be set"))
     codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or []
     if codes is not None:
         found += _exit_codes(codes, containers, f"{path}.onExitCodes")
-    if len(conditions) > 20:
-        found.append(too_many(f"{path}.onPodConditions", len(conditions), 20))
+    found += _not_too_many(conditions, f"{path}.onPodConditions", _MOST_CONDITIONS)
     for index, condition in enumerate(conditions):
         found += _pod_condition(condition, f"{path}.onPodConditions[{index}]")
     if codes is not None and conditions:
@@ -52,20 +59,20 @@ def _failure_rule(rule: JsonObject, spec: JsonObject, containers: set[Any], path
 
 
 def _exit_codes(codes: JsonObject, containers: set[Any], path: str) -> list[FieldError]:
-    found = one_of(codes, path, "operator", ("In", "NotIn"))
+    found = _choice(codes, path, "operator", ("In", "NotIn"))
     name = codes.get("containerName")
     if name is not None and name not in containers:
         why = "must be one of the container or initContainer names in the pod template"
         found.append(invalid_value(f"{path}.containerName", name, why))
-    values: Sequence[int] = codes.get("values") or []
+    given: Sequence[int] | None = codes.get("values")
+    values = given or []
     if not values:
-        return [*found, invalid_value(f"{path}.values", [], "at least one value is required")]
-    if len(values) > 255:
-        return [*found, too_many(f"{path}.values", len(values), 255)]
-    if codes.get("operator") == "In" and 0 in values:
-        found.append(invalid_value(f"{path}.values[{values.index(0)}]", 0, "must not be 0 for the In operator"))
+        found.append(invalid_value(f"{path}.values", given, "at least one value is required"))
+    found += _not_too_many(values, f"{path}.values", _MOST_EXIT_CODES)
     seen: set[int] = set()
     for index, value in enumerate(values):
+        if value == 0 and codes.get("operator") == "In":
+            found.append(invalid_value(f"{path}.values[{index}]", 0, "must not be 0 for the In operator"))
         if value in seen:
             found.append(duplicate(f"{path}.values[{index}]", value))
         seen.add(value)
@@ -75,26 +82,25 @@ def _exit_codes(codes: JsonObject, containers: set[Any], path: str) -> list[Fiel
 
 
 def _pod_condition(condition: JsonObject, path: str) -> list[FieldError]:
-    found: list[FieldError] = []
     kind = condition.get("type", "")
-    found += (
-        [invalid_value(f"{path}.type", kind, why) for why in names.qualified_name(kind)]
-        if kind
-        else [required(f"{path}.type")]
-    )
-    return found + one_of(condition, path, "status", ("False", "True", "Unknown"))
+    found = [invalid_value(f"{path}.type", kind, why) for why in names.qualified_name(kind)]
+    return found + _choice(condition, path, "status", ("False", "True", "Unknown"))
 
 
 def success_policy(policy: JsonObject, spec: JsonObject, path: str) -> list[FieldError]:
-    if spec.get("completionMode") != "Indexed":
-        return [invalid_value(path, policy, "requires indexed completion mode")]
     rules = policy.get("rules") or []
-    if not rules:
-        return [required(f"{path}.rules", "at least one rules must be specified when the successPolicy is specified")]
-    if len(rules) > 20:
-        return [too_many(f"{path}.rules", len(rules), 20)]
-    completions: int = spec.get("completions") or 0
+    if spec.get("completionMode") != "Indexed":
+        shown = [
+            {"SucceededIndexes": rule.get("succeededIndexes"), "SucceededCount": rule.get("succeededCount")}
+            for rule in rules
+        ]
+        return [invalid_value(path, {"Rules": shown or policy.get("rules")}, "requires indexed completion mode")]
     found: list[FieldError] = []
+    if not rules:
+        why = "at least one rules must be specified when the successPolicy is specified"
+        found.append(required(f"{path}.rules", why))
+    found += _not_too_many(rules, f"{path}.rules", _MOST_RULES)
+    completions: int = spec.get("completions") or 0
     for index, rule in enumerate(rules):
         found += _success_rule(rule, completions, f"{path}.rules[{index}]")
     return found
@@ -108,7 +114,7 @@ def _success_rule(rule: JsonObject, completions: int, path: str) -> list[FieldEr
     total = 0
     if indexes is not None:
         if len(indexes) > _LONGEST_INDEXES:
-            return [*found, too_long(f"{path}.succeededIndexes", _LONGEST_INDEXES)]
+            found.append(too_long(f"{path}.succeededIndexes", _LONGEST_INDEXES))
         total, problem = count_indexes(indexes, completions)
         if problem:
             why = f"error parsing succeededIndexes: {problem}"
@@ -130,22 +136,37 @@ def count_indexes(text: str, completions: int) -> tuple[int, str]:
     """(how many indexes `0-2,5` names, what is wrong with it): they ascend and are below `completions`."""
     total, last = 0, -1
     for part in text.split(",") if text else ():
-        ends = part.split("-")
-        if len(ends) > 2:
-            return 0, (
-                f"the fragment {json.dumps(part)} violates the requirement that an index interval can have at most two "
-                "parts separated by '-'"
-            )
-        numbers = []
-        for end in ends:
-            if not (end.isascii() and end.isdecimal()):
-                return 0, f"cannot convert string to integer for index: {json.dumps(end)}"
-            if len(end) > 10 or int(end) >= completions:
-                return 0, f"too large index: {json.dumps(end)}"
-            numbers.append(int(end))
-        for number in numbers:
-            if number <= last:
-                return 0, f"non-increasing order, previous: {last}, current: {number}"
-            last = number
-        total += numbers[-1] - numbers[0] + 1
+        interval = _interval(part, completions)
+        if isinstance(interval, str):
+            return 0, interval
+        first, end = interval
+        if first <= last:
+            return 0, f"non-increasing order, previous: {last}, current: {first}"
+        total, last = total + end - first + 1, end
     return total, ""
+
+
+def intervals(text: str, completions: int) -> list[tuple[int, int]]:
+    """First and last of those parts of `0-2,5` that can be read."""
+    parsed = [_interval(part, completions) for part in text.split(",")] if text else []
+    return [each for each in parsed if not isinstance(each, str)]
+
+
+def _interval(part: str, completions: int) -> tuple[int, int] | str:
+    """The ends of `N-M`, or what is wrong with it."""
+    ends = part.split("-")
+    if len(ends) > 2:
+        return (
+            f"the fragment {json.dumps(part)} violates the requirement that an index interval can have at most two "
+            "parts separated by '-'"
+        )
+    numbers = []
+    for end in ends:
+        if not (end.isascii() and end.isdecimal()):
+            return f"cannot convert string to integer for index: {json.dumps(end)}"
+        if len(end) > 10 or int(end) >= completions:
+            return f"too large index: {json.dumps(end)}"
+        numbers.append(int(end))
+    if len(numbers) > 1 and numbers[0] >= numbers[1]:
+        return f"non-increasing order, previous: {numbers[0]}, current: {numbers[1]}"
+    return numbers[0], numbers[-1]
