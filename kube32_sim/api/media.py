@@ -1,14 +1,16 @@
 """Which form an answer takes: `Accept` negotiated as a real API server does, and what bodies are accepted.
 
-Answers are JSON or YAML.  Protobuf is named where upstream's messages name it, but a client that accepts nothing else
-is refused (406); no Kubernetes client does that by default.  Encoding is the server's business.
+Two look at the header, as upstream: the route (`_route_accepts`), then the handler (`_pick`, clauses as `_clauses`
+orders them).  Where the handler would choose protobuf but the client takes the same form as JSON too, it gets JSON,
+which costs us next to nothing.  Encoding is the server's business.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kube32_sim.api.errors import ApiError, not_acceptable, unsupported_media_type
 from kube32_sim.api.resources import ResourceType
@@ -18,8 +20,11 @@ YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 STREAM = ";stream=watch"
 
+Encoding = Literal["json", "yaml", "protobuf"]
+
 _ROUTE = (JSON, YAML, PROTOBUF)
 _ROUTE_STREAMS = (*_ROUTE, f"{JSON}{STREAM}", f"{PROTOBUF}{STREAM}")
+_ENCODINGS: dict[str, Encoding] = {JSON: "json", YAML: "yaml", PROTOBUF: "protobuf"}
 _META = frozenset(("v1", "v1beta1"))
 _FORMS = {"Table": "table", "PartialObjectMetadata": "partial", "PartialObjectMetadataList": "partial-list"}
 _DISCOVERY_VERSIONS = frozenset(("v2", "v2beta1"))
@@ -28,56 +33,77 @@ _DISCOVERY_VERSIONS = frozenset(("v2", "v2beta1"))
 class Accepted(NamedTuple):
     """form: object, table, partial, partial-list or discovery.  version: of the form (`v1`, `v1beta1`; `v2` …).
 
-    yaml: encode as YAML, else JSON.  content_type: for the answer's header.
+    content_type: for the answer's header.
     """
 
     form: str = "object"
     version: str = ""
-    yaml: bool = False
+    encoding: Encoding = "json"
     content_type: str = JSON
 
 
 PLAIN = Accepted()
-_PLAIN_YAML = Accepted(yaml=True, content_type=YAML)
 
 
 class _Clause(NamedTuple):
-    media: str
+    type: str
+    subtype: str
     parameters: tuple[tuple[str, str], ...]
     quality: float
 
 
 def _clause(text: str) -> _Clause | None:
+    """A part of the header; None for what is no media type.  `*` alone is `*/*`; a quality that is no number is 0."""
     media, *rest = text.split(";")
+    kind, slash, subtype = (part.strip() for part in media.partition("/"))
+    if "/" in subtype or (not subtype and kind != "*"):
+        return None
     parameters = []
     quality = 1.0
     for item in rest:
-        key, _, value = item.strip().partition("=")
+        key, _, value = (part.strip() for part in item.partition("="))
+        if not value or "=" in value:
+            continue
         if key == "q":
-            try:
-                quality = float(value)
-            except ValueError:
-                quality = 1.0
-        elif key:
-            parameters.append((key, value.strip('"')))
-    media = media.strip()
-    return _Clause(media, tuple(parameters), quality) if media else None
+            quality = _number(value)
+        else:
+            parameters.append((key, value))
+    return _Clause(kind, subtype if slash and subtype else "*", tuple(parameters), quality)
 
 
-def _specificity(clause: _Clause) -> int:
-    if clause.media == "*/*":
-        return 0
-    return 1 if clause.media.endswith("/*") else 2
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _before(one: _Clause, other: _Clause) -> bool:
+    """Upstream's order of clauses; it is none in the strict sense, so how it is used (below) matters."""
+    if one.quality > other.quality or (one.type != "*" and other.type == "*"):
+        return True
+    return one.subtype != "*" and other.subtype == "*"
 
 
 def _clauses(accept: str) -> list[_Clause]:
-    """Best first: by quality, then by how much they say; otherwise in the order given."""
-    found = [clause for text in accept.split(",") if (clause := _clause(text))]
-    return sorted(found, key=lambda clause: (-clause.quality, -_specificity(clause)))
+    """Best first: by insertion, as Go sorts what is short."""
+    found: list[_Clause] = []
+    for text in accept.split(","):
+        clause = _clause(text)
+        if clause is None:
+            continue
+        place = len(found)
+        while place and _before(clause, found[place - 1]):
+            place -= 1
+        found.insert(place, clause)
+    return found
 
 
 def _matches(clause: _Clause, media: str) -> bool:
-    return clause.media in (media, "*/*") or (clause.media == "application/*" and media.startswith("application/"))
+    if clause.type == "*":
+        return clause.subtype == "*"
+    kind, _, subtype = media.partition("/")
+    return clause.type == kind and clause.subtype in (subtype, "*")
 
 
 def _route_accepts(accept: str, produced: tuple[str, ...]) -> bool:
@@ -90,87 +116,103 @@ def _only(*medias: str) -> ApiError:
     return not_acceptable(f"only the following media types are accepted: {', '.join(medias)}")
 
 
-Convert = Callable[[dict[str, str]], tuple[str, str] | None]
+Convert = Callable[[dict[str, str], str], tuple[str, str] | None]
+"""Form and version for a clause's as, g, v in a media type; None for none such.  The clause may say none of them."""
 
 
-def _pick(accept: str, convert: Convert) -> Accepted | None:
-    """The first acceptable form; `convert` says form and version for a clause's as, g, v, or None for none such.
-
-    Plain JSON is always the one object `PLAIN`.
-    """
+def _pick(accept: str, convert: Convert, server_version: str = "") -> Accepted | None:
+    """The first acceptable form.  server_version: which `sv` is taken.  Plain JSON is always the one object `PLAIN`."""
+    protobuf: Accepted | None = None
     for clause in _clauses(accept):
         parameters = dict(clause.parameters)
-        if parameters.get("stream", "") not in ("", "watch") or parameters.get("sv"):
+        if parameters.get("stream", "watch") != "watch" or parameters.get("sv", server_version) != server_version:
             continue
         wanted: dict[str, str] = {key: parameters[key] for key in ("as", "g", "v") if key in parameters}
-        form = convert(wanted) if wanted else ("object", "")
-        if form is None:
-            continue
-        for media in (JSON, YAML):
-            if _matches(clause, media) and not (media == YAML and "stream" in parameters):
-                accepted = Accepted(*form, media == YAML, media)
-                return PLAIN if accepted == PLAIN else accepted
-    return None
+        for media in _ROUTE:
+            form = convert(wanted, media) if _matches(clause, media) else None
+            if form is None or (media == YAML and "stream" in parameters):
+                continue
+            found = Accepted(*form, _ENCODINGS[media], media)
+            if protobuf is None and media != PROTOBUF:
+                return PLAIN if found == PLAIN else found
+            if protobuf is not None and media == JSON and form == protobuf[:2]:
+                return PLAIN if found == PLAIN else found
+            protobuf = protobuf or found
+            break
+    return protobuf
 
 
-def _meta_form(wanted: dict[str, str]) -> tuple[str, str] | None:
+def _meta_form(wanted: dict[str, str], media: str) -> tuple[str, str] | None:
+    """What answers about resources may be turned into."""
+    if not wanted:
+        return "object", ""
     form, version = _FORMS.get(wanted.get("as", "")), wanted.get("v", "")
-    return (form, version) if form and wanted.get("g") == "meta.k8s.io" and version in _META else None
+    if not form or wanted.get("g") != "meta.k8s.io" or version not in _META or (form == "table" and media == PROTOBUF):
+        return None
+    return form, version
 
 
-def _no_form(_: dict[str, str]) -> tuple[str, str] | None:
-    return None
+def _meta_form_of_custom(wanted: dict[str, str], media: str) -> tuple[str, str] | None:
+    """Objects of custom types have no protobuf form, but their metadata does."""
+    return None if not wanted and media == PROTOBUF else _meta_form(wanted, media)
 
 
-@lru_cache(maxsize=512)
+def _no_form(wanted: dict[str, str], _: str) -> tuple[str, str] | None:
+    return None if wanted else ("object", "")
+
+
 def negotiate(
-    accept: str,
-    *,
-    watch: bool = False,
-    collection: bool = False,
-    table_allowed: bool = True,
-    also: tuple[str, ...] = (),
+    accept: str, row: ResourceType | None = None, *, watch: bool = False, collection: bool = False
 ) -> Accepted:
     """The form of an answer about resources; raises ApiError 406.
 
-    collection: a GET on a collection (its route also produces streams).  table_allowed: Table and
-    PartialObjectMetadata forms may be asked for.  also: further media types of the route, such as text/plain for logs.
+    row: the type, where it is not surely one with a protobuf form.  collection: a GET on a collection (its route also
+    produces streams).
     """
     if not accept or accept == JSON:
         return PLAIN
-    produced = _ROUTE_STREAMS if watch or collection else _ROUTE
-    if not _route_accepts(accept, (*produced, *also)):
-        listed = ", ".join((*produced, *also))
-        raise not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {listed}", {})
-    accepted = _pick(accept, _meta_form if table_allowed else _no_form)
-    if accepted is None and also and _route_accepts(accept, also):
-        return PLAIN
-    if accepted is None or (watch and accepted.yaml):
-        raise _refusal(accept, watch=watch)
+    return _negotiated(accept, row is None or has_protobuf(row), watch, watch or collection)
+
+
+def has_protobuf(row: ResourceType) -> bool:
+    """Whether objects of a type can be said in protobuf: built-in ones of Kubernetes can."""
+    from kube32_sim.api.protobuf.messages import message_for
+
+    return not row.names_in_list and message_for(row.api_version, row.kind) is not None
+
+
+@lru_cache(maxsize=512)
+def _negotiated(accept: str, protobuf: bool, watch: bool, streams: bool) -> Accepted:
+    _check_route(accept, _ROUTE_STREAMS if streams else _ROUTE)
+    accepted = _pick(accept, _meta_form if protobuf else _meta_form_of_custom, "v1")
+    if accepted is None:
+        raise _only(*_ROUTE)
+    if watch and accepted.encoding == "yaml":
+        raise _only(f"{JSON}{STREAM}", f"{PROTOBUF}{STREAM}")
     return accepted
 
 
-def _refusal(accept: str, *, watch: bool) -> ApiError:
-    if watch:
-        return _only(f"{JSON}{STREAM}", f"{PROTOBUF}{STREAM}")
-    if all(clause.media == PROTOBUF for clause in _clauses(accept)):
-        return _only(JSON, YAML)
-    return _only(*_ROUTE)
+def _check_route(accept: str, produced: tuple[str, ...]) -> None:
+    if not _route_accepts(accept, produced):
+        raise not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(produced)}", {})
+
+
+def stream_type(accepted: Accepted) -> str:
+    """The Content-Type of a watch."""
+    return f"{PROTOBUF}{STREAM}" if accepted.encoding == "protobuf" else JSON
 
 
 @lru_cache(maxsize=128)
-def error_form(accept: str, *, route: bool = False) -> Accepted:
-    """How a Status is encoded: YAML only for clients that ask for it; never fails.
-
-    route: the failure is the route's own (no such path, method or representation): always JSON.
-    """
-    if route or YAML not in accept:
+def error_form(accept: str) -> Accepted:
+    """How a Status is encoded: as the client asked for its answer, or else as JSON; never fails."""
+    if not accept or accept == JSON:
         return PLAIN
-    accepted = _pick(accept, _no_form)
-    return _PLAIN_YAML if accepted is not None and accepted.yaml else PLAIN
+    return _pick(accept, _no_form) or PLAIN
 
 
-def _discovery_form(wanted: dict[str, str]) -> tuple[str, str] | None:
+def _discovery_form(wanted: dict[str, str], _: str) -> tuple[str, str] | None:
+    if not wanted:
+        return "object", ""
     version = wanted.get("v", "")
     fits = wanted.get("as") == "APIGroupDiscoveryList" and wanted.get("g") == "apidiscovery.k8s.io"
     return ("discovery", version) if fits and version in _DISCOVERY_VERSIONS else None
@@ -181,11 +223,10 @@ def negotiate_discovery(accept: str, *, aggregated: bool) -> Accepted:
     """The form of a discovery answer; `aggregated`: the path (/api, /apis) has the aggregated form too."""
     if not accept or accept == JSON:
         return PLAIN
-    if not _route_accepts(accept, _ROUTE):
-        raise not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(_ROUTE)}", {})
+    _check_route(accept, _ROUTE)
     accepted = _pick(accept, _discovery_form if aggregated else _no_form)
     if accepted is None:
-        raise _refusal(accept, watch=False)
+        raise _only(*_ROUTE)
     if accepted.form == "discovery":
         suffix = f";g=apidiscovery.k8s.io;v={accepted.version};as=APIGroupDiscoveryList"
         return accepted._replace(content_type=f"{accepted.content_type}{suffix}")
@@ -212,6 +253,10 @@ def _go_type(row: ResourceType) -> str:
 
 
 _BODIES = {"": "json", JSON: "json", YAML: "yaml", PROTOBUF: "protobuf"}
+_TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_MEDIA_TYPE = re.compile(
+    rf"\s*({_TOKEN}(?:/{_TOKEN})?)\s*((?:;\s*{_TOKEN}\s*=\s*(?:{_TOKEN}|\"(?:[^\"\\\r\n]|\\.)*\")\s*)*);?\s*"
+)
 
 
 @lru_cache(maxsize=128)
@@ -220,7 +265,8 @@ def body_media(content_type: str, *, protobuf: bool = True) -> str:
 
     protobuf: whether the type has a protobuf form (custom resources have none).
     """
-    media = _BODIES.get(content_type.partition(";")[0].strip().lower())
+    found = _MEDIA_TYPE.fullmatch(content_type)
+    media = _BODIES.get(found[1].lower() if found else content_type)
     if media is None or (media == "protobuf" and not protobuf):
         known = ", ".join(_ROUTE if protobuf else (JSON, YAML))
         raise unsupported_media_type(

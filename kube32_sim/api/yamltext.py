@@ -254,6 +254,14 @@ def _plain(text: str) -> Any:
     return _number(text)
 
 
+def is_text(text: str) -> bool:
+    """Whether the text, written without quotes, would be read as itself."""
+    try:
+        return bool(_plain(text) == text)
+    except YamlError:
+        return False
+
+
 def _number(text: str) -> Any:
     digits = text.replace("_", "")
     if _INTEGER.fullmatch(digits) and len(digits) < 70:

@@ -1,23 +1,25 @@
-"""Answers as HTTP has them: headers, warnings, YAML, compression."""
+"""Answers as HTTP has them: headers, warnings, the form of the body, compression.
+
+Everything makes its answers as JSON; `finish` puts them into what their Content-Type says, at the end.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import orjson
-import yaml
 from aiohttp import web
 from multidict import CIMultiDict
 
 from kube32_sim.api import media, paths
+from kube32_sim.server.encodings import encoded, encoding_of
 
 GZIP_FROM = 128 << 10
-"""Answers of at least this size are compressed for clients that accept it (as upstream)."""
-ASIDE_FROM = 1 << 20
-"""Beyond this size others are served while a thread compresses."""
+"""Answers of more than this size are compressed for clients that accept it (as upstream)."""
+ASIDE_FROM = 256 << 10
+"""Beyond this size others are served while a thread encodes or compresses."""
 MOST_WARNED = 4096
 LONGEST_WARNING = 256
 """Characters of all warnings together, and of each where that is not enough (as upstream)."""
@@ -60,9 +62,24 @@ def plain_not_found() -> web.Response:
     return web.Response(status=404, text=paths.PLAIN_NOT_FOUND)
 
 
-def to_yaml(body: bytes) -> bytes:
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return yaml.dump(orjson.loads(body), Dumper=dumper, allow_unicode=True, encoding="utf-8")
+class Ready(web.Response):
+    """An answer that leaves as it is."""
+
+
+_PEOPLE = ("curl", "Wget", "Mozilla/5.0")
+"""How the user agents of people begin: they get JSON indented (as upstream)."""
+_TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
+
+
+def wants_pretty(request: web.BaseRequest) -> bool:
+    """Whether JSON is to be indented: as the query says, or as those get it who are people, or ask for it by Accept."""
+    query = request.rel_url.raw_query_string
+    if "pretty" in query:
+        asked = paths.parse_query(query).get("pretty", ("",))[0]
+        if asked:
+            return asked in _TRUE
+    headers = request.headers
+    return headers.get("User-Agent", "").startswith(_PEOPLE) or ";pretty=1" in headers.get("Accept", "")
 
 
 def takes_gzip(request: web.BaseRequest) -> bool:
@@ -70,16 +87,31 @@ def takes_gzip(request: web.BaseRequest) -> bool:
     return any(encoding.strip() == "gzip" for encoding in accepted)
 
 
-async def compress(request: web.BaseRequest, response: web.Response) -> None:
-    """Compress a large answer for a client that accepts it."""
+async def finish(request: web.BaseRequest, response: web.Response) -> None:
+    """Put an answer into the encoding that its Content-Type says, and compress a large one where that is accepted."""
     body = response.body
-    if not isinstance(body, bytes) or len(body) < GZIP_FROM or not takes_gzip(request):
+    if not isinstance(body, bytes) or not body:
         return
-    response.body = _gzip(body) if len(body) < ASIDE_FROM else await asyncio.to_thread(_gzip, body)
-    response.headers["Content-Encoding"] = "gzip"
-    response.headers["Vary"] = "Accept-Encoding"
+    encoding = encoding_of(response.headers["Content-Type"])
+    if encoding == "json" and wants_pretty(request) and not request.rel_url.raw_path.startswith("/openapi"):
+        encoding = "pretty"
+    if encoding not in ("", "json"):
+        body = response.body = await _aside(encoded, body, encoding)
+    if len(body) > GZIP_FROM and takes_gzip(request):
+        response.body = await _aside(_gzip, body)
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers.add("Vary", "Accept-Encoding")
+
+
+async def _aside(change: Callable[..., bytes], body: bytes, *more: str) -> bytes:
+    """What becomes of a body; in a thread where that takes long."""
+    return change(body, *more) if len(body) < ASIDE_FROM else await asyncio.to_thread(change, body, *more)
 
 
 def _gzip(body: bytes) -> bytes:
-    compressor = zlib.compressobj(1, zlib.DEFLATED, 31)
-    return compressor.compress(body) + compressor.flush()
+    compressor = compressing()
+    return b"".join((compressor.compress(body), compressor.flush()))
+
+
+def compressing() -> Any:
+    return zlib.compressobj(1, zlib.DEFLATED, 31)

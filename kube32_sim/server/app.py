@@ -62,6 +62,7 @@ class ApiServer:
             handler_cancellation=True,
             access_log=None,
             keepalive_timeout=3600.0,
+            auto_decompress=False,  # upstream reads bodies as they come, whatever Content-Encoding says
             max_line_size=1 << 16,
             max_field_size=1 << 16,
         )

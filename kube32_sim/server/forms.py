@@ -1,21 +1,25 @@
 """How objects leave: as themselves, as rows of a Table, or as their metadata alone; in answers, lists and watches.
 
-A `Form` turns stored objects into bytes.  Each stored revision carries its JSON, so the plain form is concatenation;
-`StoredObject.row` keeps the printed row between Tables.
+A `Form` turns stored objects into JSON.  Each stored revision carries its JSON, so the plain form is concatenation;
+`StoredObject.row` keeps the printed row between Tables.  `Frames` are what watches send of it, as JSON or in protobuf;
+all other answers are encoded at the end (`answers.finish`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol
 
 import orjson
 
 from kube32_sim.api import conversion, tables
+from kube32_sim.api.decode import empty
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.clock import Clock
 from kube32_sim.registry.reading import Page
+from kube32_sim.server.encodings import Listing, protobuf_frame
 from kube32_sim.storage.interface import JsonObject
 from kube32_sim.storage.objects import StoredObject
 
@@ -62,6 +66,8 @@ class Form(Protocol):
     """Equal for forms that encode alike."""
     first_differs: bool
     """Whether the first event of a stream is encoded differently."""
+    array: str
+    """What the objects of a list are called in this form."""
 
     def one(self, row: ResourceType, stored: StoredObject) -> bytes: ...
 
@@ -70,13 +76,39 @@ class Form(Protocol):
 
     def many(self, row: ResourceType, page: Page) -> bytes: ...
 
+    def items(self, row: ResourceType, page: Page) -> Iterator[bytes]:
+        """The objects of `many`, one by one."""
+
     def event(self, row: ResourceType, kind: str, stored: StoredObject, *, first: bool) -> bytes:
         """The object of a watch event; first: it is the first of its stream."""
+
+    def bookmark(self, row: ResourceType, metadata: JsonObject) -> bytes:
+        """The object of a bookmark, of which only the metadata says something."""
+
+
+def listing(form: Form, row: ResourceType, page: Page) -> Listing:
+    """The list that `many` makes, its objects one by one."""
+    empty = form.many(row, replace(page, items=()))
+    head = empty.removesuffix(b',"%b":[]}' % form.array.encode()) + b"}"
+    return Listing(head, form.array, form.items(row, page))
+
+
+@lru_cache(maxsize=512)
+def empty_parts(schema: str) -> JsonObject:
+    """What an object of a type shows though nothing is in it: Go encodes an empty Pod with spec and status."""
+    if not schema:
+        return {}
+    return {key: value for key, value in empty(schema).items() if key != "metadata"}
+
+
+def _marking(row: ResourceType, metadata: JsonObject) -> JsonObject:
+    return {"kind": row.kind, "apiVersion": row.api_version, "metadata": metadata, **empty_parts(row.schema)}
 
 
 class JsonForm:
     key = "json"
     first_differs = False
+    array = "items"
 
     def __init__(self, shapes: Shapes) -> None:
         self._shapes = shapes
@@ -104,14 +136,21 @@ class JsonForm:
         items[-1] += b"]}"
         return items
 
+    def items(self, row: ResourceType, page: Page) -> Iterator[bytes]:
+        return (self._shapes.item(row, stored) for stored in page.items)
+
     def event(self, row: ResourceType, kind: str, stored: StoredObject, *, first: bool) -> bytes:
         return self._shapes.whole(row, stored)
+
+    def bookmark(self, row: ResourceType, metadata: JsonObject) -> bytes:
+        return orjson.dumps(_marking(row, metadata))
 
 
 class MetadataForm:
     """PartialObjectMetadata; version: of meta.k8s.io, v1 or v1beta1."""
 
     first_differs = False
+    array = "items"
 
     def __init__(self, version: str) -> None:
         self.key = ("metadata", version)
@@ -127,14 +166,21 @@ class MetadataForm:
         metadatas = [stored.metadata_raw() for stored in page.items]
         return tables.partial_list(metadatas, str(page.revision), page.continue_token, page.remaining, self._version)
 
+    def items(self, row: ResourceType, page: Page) -> Iterator[bytes]:
+        return (self.one(row, stored) for stored in page.items)
+
     def event(self, row: ResourceType, kind: str, stored: StoredObject, *, first: bool) -> bytes:
-        return tables.partial_object(stored.metadata_raw(), self._version)
+        return self.one(row, stored)
+
+    def bookmark(self, row: ResourceType, metadata: JsonObject) -> bytes:
+        return tables.partial_object(orjson.dumps(metadata), self._version)
 
 
 class TableForm:
     """Rows as kubectl prints them; include: what each row carries of its object."""
 
     first_differs = True
+    array = "rows"
 
     def __init__(self, shapes: Shapes, clock: Clock, include: tables.Include, version: str) -> None:
         self.key = ("table", include, version)
@@ -197,27 +243,45 @@ class TableForm:
             version=self._version,
         )
 
+    def items(self, row: ResourceType, page: Page) -> Iterator[bytes]:
+        now = self._clock.now()
+        for stored in page.items:
+            template, part = self._template(row, stored), self._part(row, stored)
+            yield tables.table_row(template, part, self._include, now, self._version)
+
     def event(self, row: ResourceType, kind: str, stored: StoredObject, *, first: bool) -> bytes:
         return self._table(row, stored, self._columns(row) if first else None)
 
+    def bookmark(self, row: ResourceType, metadata: JsonObject) -> bytes:
+        columns = self._columns(row)
+        marking = _marking(row, metadata)
+        part = orjson.dumps(metadata if self._include == "Metadata" else marking)
+        template, revision = tables.row_template(columns, marking), metadata["resourceVersion"]
+        return tables.table_object(template, part, None, revision, self._include, self._clock.now(), self._version)
+
 
 class Frames:
-    """Watch frames of one row in one form (a `watching.Encoder`): one JSON line an event.
+    """Watch frames of one row in one form (a `watching.Encoder`): one JSON line an event, or a piece of protobuf.
 
     chunked: they are sent in HTTP/1.1's chunked transfer coding, else as they are.
     """
 
-    def __init__(self, row: ResourceType, form: Form, chunked: bool) -> None:
-        self.key: Any = (row.group, row.version, row.plural, form.key, chunked)
+    def __init__(self, row: ResourceType, form: Form, chunked: bool, protobuf: bool = False) -> None:
+        self.key: Any = (row.group, row.version, row.plural, form.key, chunked, protobuf)
         self._row = row
         self._form = form
         self._chunked = chunked
+        self.frame = protobuf_frame if protobuf else frame
+        """What is sent of an event and the JSON of its object."""
 
     def encode(self, kind: str, stored: StoredObject) -> bytes:
-        return frame(kind, self._form.event(self._row, kind, stored, first=False))
+        return self.frame(kind, self._form.event(self._row, kind, stored, first=False))
 
     def first(self, kind: str, stored: StoredObject) -> bytes:
-        return frame(kind, self._form.event(self._row, kind, stored, first=True))
+        return self.frame(kind, self._form.event(self._row, kind, stored, first=True))
+
+    def bookmark(self, metadata: JsonObject) -> bytes:
+        return self.frame("BOOKMARK", self._form.bookmark(self._row, metadata))
 
     def begin(self, anything: bool) -> None:
         """The stream's past has been sent; anything: there was something in it."""
@@ -231,21 +295,21 @@ class Frames:
 class FirstFrames(Frames):
     """Frames of a form whose first event of a stream is special (a Table's carries the columns): one stream's own."""
 
-    def __init__(self, row: ResourceType, form: Form, chunked: bool) -> None:
-        super().__init__(row, form, chunked)
+    def __init__(self, row: ResourceType, form: Form, chunked: bool, protobuf: bool = False) -> None:
+        super().__init__(row, form, chunked, protobuf)
         self.key = (*self.key, id(self))
         self._begun = False
 
     def encode(self, kind: str, stored: StoredObject) -> bytes:
         first, self._begun = not self._begun, True
-        return frame(kind, self._form.event(self._row, kind, stored, first=first))
+        return self.frame(kind, self._form.event(self._row, kind, stored, first=first))
 
     def begin(self, anything: bool) -> None:
         self._begun = anything
 
 
-def frames_of(row: ResourceType, form: Form, chunked: bool) -> Frames:
-    return FirstFrames(row, form, chunked) if form.first_differs else Frames(row, form, chunked)
+def frames_of(row: ResourceType, form: Form, chunked: bool, protobuf: bool = False) -> Frames:
+    return (FirstFrames if form.first_differs else Frames)(row, form, chunked, protobuf)
 
 
 def frame(kind: str, obj: bytes) -> bytes:

@@ -27,14 +27,14 @@ from kube32_sim.registry.deletion import success
 from kube32_sim.registry.reading import list_page, select
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server import virtual
-from kube32_sim.server.answers import JSON_HEADERS, answer, compress, plain_not_found, quoted, takes_gzip, to_yaml
+from kube32_sim.server.answers import JSON_HEADERS, Ready, answer, finish, plain_not_found, quoted
 from kube32_sim.server.authentication import Authenticator, User, authorize, impersonated
 from kube32_sim.server.documents import TEXT, Documents
 from kube32_sim.server.forms import Form, JsonForm, MetadataForm, Shapes, TableForm
 from kube32_sim.server.incoming import read_body
 from kube32_sim.server.log_following import LogStream
-from kube32_sim.server.long_lists import is_long, send_long
-from kube32_sim.server.streaming import DEFAULT_TIMEOUT, Stream, Streams, WatchOptions, expired_event
+from kube32_sim.server.long_lists import send_list
+from kube32_sim.server.streaming import DEFAULT_TIMEOUT, Stream, Streams, WatchOptions
 from kube32_sim.storage.interface import Compacted, JsonObject
 from kube32_sim.storage.watching import Hub
 
@@ -87,26 +87,25 @@ class Handler:
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         accept = request.headers.get("Accept", "")
         try:
-            response = await self._answer(request, accept)
-        except ApiError as error:
-            return self._failure(error, accept)
-        except web.HTTPRequestEntityTooLarge:
-            return self._failure(errors.too_large("Request entity too large: limit is 3145728"), accept)
+            try:
+                response = await self._answer(request, accept)
+            except ApiError as error:
+                response = self._failure(error, accept)
+            except web.HTTPRequestEntityTooLarge:
+                response = self._failure(errors.too_large("Request entity too large: limit is 3145728"), accept)
+            if type(response) is web.Response:
+                await finish(request, response)
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception:
             log.exception("%s %s failed", request.method, request.path)
             message = "the simulator failed on this request; its log says where"
-            return self._failure(ApiError(503, "ServiceUnavailable", message), accept)
-        if type(response) is web.Response:
-            await compress(request, response)
+            return self._failure(ApiError(503, "ServiceUnavailable", message), "")
         return response
 
     def _failure(self, error: ApiError, accept: str) -> web.Response:
-        route = error.code in (404, 405, 406) and error.details == {}
-        form = media.error_form(accept, route=route)
-        body = orjson.dumps(error.status())
-        return answer(to_yaml(body) if form.yaml else body, error.code, form.content_type, (), error.headers)
+        form = media.error_form(accept)
+        return answer(orjson.dumps(error.status()), error.code, form.content_type, (), error.headers)
 
     async def _answer(self, request: web.BaseRequest, accept: str) -> web.StreamResponse:
         target = request.rel_url.raw_path_qs
@@ -145,7 +144,7 @@ class Handler:
         verb = call.info.verb
         if verb not in READING:
             self._registry.refuse_computed(call.row, verb)
-        call.accepted = media.negotiate(accept, watch=verb == "watch", collection=verb in ("list", "watch"))
+        call.accepted = media.negotiate(accept, call.row, watch=verb == "watch", collection=verb == "list")
         return await self._verbs[verb](call)
 
     # what is not about resources
@@ -177,7 +176,7 @@ class Handler:
     def _encoded(
         self, accepted: Accepted, body: bytes, status: int = 200, warnings: Sequence[str] = ()
     ) -> web.Response:
-        return answer(to_yaml(body) if accepted.yaml else body, status, accepted.content_type, warnings)
+        return answer(body, status, accepted.content_type, warnings)
 
     def _result(self, call: Call, result: Result) -> web.Response:
         form = self._form(call, is_list=False)
@@ -225,12 +224,7 @@ class Handler:
             limit=0 if version == 0 and not wanted.continue_ else wanted.limit,
             continue_token=wanted.continue_,
         )
-        if form is not self._json or call.accepted.yaml:
-            return self._encoded(call.accepted, form.many(call.row, page))
-        parts = self._json.parts(call.row, page)
-        if is_long(parts) and not takes_gzip(call.request):
-            return await send_long(call.request, call.stream_headers, parts)
-        return self._encoded(call.accepted, b",".join(parts))
+        return await send_list(call.request, call.stream_headers, call.accepted, form, call.row, page)
 
     async def _watch(self, call: Call) -> web.StreamResponse:
         name = call.info.name
@@ -248,14 +242,16 @@ class Handler:
             since, present, bool(initial and wanted.allow_bookmarks), wanted.allow_bookmarks, timeout
         )
         selection = select(call.row, call.info.namespace, wanted.labels, wanted.fields)
-        stream = Stream(call.request, self._registry, self._hub, call.row, selection, form, watching)
+        protobuf = call.accepted.encoding == "protobuf"
+        stream = Stream(call.request, self._registry, self._hub, call.row, selection, form, watching, protobuf)
+        call.stream_headers["Content-Type"] = media.stream_type(call.accepted)
         response = web.StreamResponse(headers=call.stream_headers)
         if call.request.version >= HttpVersion11:
             response.enable_chunked_encoding()
         try:
             await stream.run(response, self.streams)
         except Compacted as error:
-            return answer(expired_event(error))
+            return Ready(body=stream.expired(error), headers=call.stream_headers)
         return response
 
     # writing
@@ -341,7 +337,7 @@ class Handler:
             return await self._log(call)
         if name in ("exec", "attach", "portforward", "proxy"):
             raise subresources.refuse_connection(self._registry, call.asked())
-        call.accepted = media.negotiate(accept)
+        call.accepted = media.negotiate(accept, call.row)
         if name == "scale":
             return await self._scale(call)
         if verb == "create" and call.subresource is not None:

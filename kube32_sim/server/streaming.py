@@ -10,19 +10,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Protocol
 
 import orjson
 from aiohttp import HttpVersion11, web
 
 from kube32_sim.api import errors
-from kube32_sim.api.decode import empty
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.clock import RealClock
 from kube32_sim.registry.reading import list_page
 from kube32_sim.registry.registry import Registry
-from kube32_sim.server.forms import Form, frame, frames_of
+from kube32_sim.server.forms import Form, frames_of
 from kube32_sim.storage.interface import Compacted
 from kube32_sim.storage.objects import StoredObject
 from kube32_sim.storage.watching import Hub, Member, Selection
@@ -84,13 +82,14 @@ class Stream:
         selection: Selection,
         form: Form,
         options: WatchOptions,
+        protobuf: bool = False,
     ) -> None:
         self._request = request
         self._store = registry.store
         self._hub = hub
         self._row = row
         self._selection = selection
-        self._frames = frames_of(row, form, request.version >= HttpVersion11)
+        self._frames = frames_of(row, form, request.version >= HttpVersion11, protobuf)
         self._options = options
         self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._member: Member | None = None
@@ -128,6 +127,10 @@ class Stream:
         transport = self._request.transport
         if transport is not None and (not self._live or _behind(transport)):
             transport.abort()
+
+    def expired(self, error: Compacted) -> bytes:
+        """What a watch from before the kept history is told, in its stream."""
+        return self._frames.frame("ERROR", orjson.dumps(errors.too_old(error.requested, error.oldest).status()))
 
     # the past
 
@@ -190,9 +193,7 @@ class Stream:
         metadata: dict[str, object] = {"resourceVersion": str(revision)}
         if annotations:
             metadata["annotations"] = annotations
-        obj: dict[str, object] = {"kind": self._row.kind, "apiVersion": self._row.api_version, "metadata": metadata}
-        obj.update(empty_parts(self._row.schema))
-        return frame("BOOKMARK", orjson.dumps(obj))
+        return self._frames.bookmark(metadata)
 
     def _bookmark_now(self) -> None:
         self._hub.flush()  # what has happened in this turn comes before the bookmark that covers it
@@ -215,16 +216,3 @@ class Stream:
 def _behind(transport: asyncio.WriteTransport) -> bool:
     """Whether so much waits for the reader that writing has to wait."""
     return transport.get_write_buffer_size() > transport.get_write_buffer_limits()[1]
-
-
-@lru_cache(maxsize=512)
-def empty_parts(schema: str) -> dict[str, object]:
-    """What an object of a type shows though nothing is in it: Go encodes an empty Pod with spec and status."""
-    if not schema:
-        return {}
-    return {key: value for key, value in empty(schema).items() if key != "metadata"}
-
-
-def expired_event(error: Compacted) -> bytes:
-    """What a watch from before the kept history is told, in its stream."""
-    return frame("ERROR", orjson.dumps(errors.too_old(error.requested, error.oldest).status()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,8 @@ from kube32_sim.api.errors import ApiError
 
 TABLE_FORM = "application/json;as=Table;v=v1;g=meta.k8s.io"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+PROTOBUF_PARTIAL = PARTIAL.replace("application/json", PROTOBUF)
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 OLD_AGGREGATED = AGGREGATED.replace("v=v2;", "v=v2beta1;")
 
@@ -35,12 +38,31 @@ OLD_AGGREGATED = AGGREGATED.replace("v=v2;", "v=v2beta1;")
         (PARTIAL, "partial", "v1", "application/json"),
         (PARTIAL.replace("Metadata", "MetadataList"), "partial-list", "v1", "application/json"),
         ("application/json;stream=watch", "object", "", "application/json"),
+        # Strange headers.
+        ("application/yaml;q=x,application/json;q=0.1", "object", "", "application/json"),
+        ("application/json;q=0,application/yaml;q=0", "object", "", "application/json"),
+        ("application/*,application/yaml", "object", "", "application/yaml"),
+        ("application/json ; charset=utf-8", "object", "", "application/json"),
+        ("/,application/json/x,,application/yaml", "object", "", "application/yaml"),
+        ("application/json;sv=v1", "object", "", "application/json"),
+        ("application/json;sv=v2,application/yaml", "object", "", "application/yaml"),
+        ('application/json;as="Table";v=v1;g=meta.k8s.io,application/yaml', "object", "", "application/yaml"),
+        (f"{TABLE_FORM}=x,application/yaml", "object", "", "application/yaml"),
+        # Protobuf, where nothing else will do.
+        (PROTOBUF, "object", "", PROTOBUF),
+        (f"{PROTOBUF}, */*", "object", "", "application/json"),
+        (f"{PROTOBUF},application/yaml", "object", "", PROTOBUF),
+        (f"{PROTOBUF};stream=watch", "object", "", PROTOBUF),
+        (TABLE_FORM.replace("application/json", PROTOBUF) + ",application/json", "object", "", "application/json"),
+        (PROTOBUF_PARTIAL, "partial", "v1", PROTOBUF),
+        (f"{PROTOBUF_PARTIAL},{PARTIAL},application/json", "partial", "v1", "application/json"),
+        (f"{PROTOBUF_PARTIAL},application/json", "partial", "v1", PROTOBUF),
     ],
 )
 def test_forms(accept: str, form: str, version: str, content_type: str) -> None:
     accepted = media.negotiate(accept, collection=True)
     assert (accepted.form, accepted.version, accepted.content_type) == (form, version, content_type)
-    assert accepted.yaml is (content_type == media.YAML)
+    assert accepted.encoding == content_type.rpartition("/")[2].replace("vnd.kubernetes.", "")
 
 
 MEDIAS = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
@@ -64,7 +86,11 @@ ONLY = "only the following media types are accepted: "
             ONLY + "application/json, application/yaml, application/vnd.kubernetes.protobuf",
         ),
         ("application/yaml", True, True, ONLY + STREAMS.removeprefix(", ")),
-        ("application/vnd.kubernetes.protobuf", True, False, ONLY + "application/json, application/yaml"),
+        (TABLE_FORM.replace("application/json", PROTOBUF), True, False, ONLY + MEDIAS),
+        (TABLE_FORM.replace("v=v1", "v=v2"), True, True, ONLY + MEDIAS),
+        ("application/cbor", False, False, AVAILABLE),
+        ("*", False, False, AVAILABLE),
+        ("application/json;stream=other", False, False, ONLY + MEDIAS),
     ],
 )
 def test_what_is_not_acceptable(accept: str, collection: bool, watch: bool, message: str) -> None:
@@ -73,21 +99,32 @@ def test_what_is_not_acceptable(accept: str, collection: bool, watch: bool, mess
     assert (caught.value.code, caught.value.message) == (406, message)
 
 
-def test_table_only_where_allowed() -> None:
-    assert media.negotiate(f"{TABLE_FORM},application/json", table_allowed=False) == media.PLAIN
+def test_custom_types_have_no_protobuf_but_of_their_metadata() -> None:
+    row = replace(builtin_table().by_kind("", "v1", "Pod"), names_in_list=True)
+    with pytest.raises(ApiError, match="only the following media types are accepted") as caught:
+        media.negotiate(PROTOBUF, row)
+    assert caught.value.code == 406
+    assert media.negotiate(f"{PROTOBUF},application/json", row) is media.PLAIN
+    assert media.negotiate(PROTOBUF_PARTIAL, row).encoding == "protobuf"
+
+
+def test_types_of_our_own_have_no_protobuf() -> None:
+    row = builtin_table().by_kind("sim.kube32.io", "v1alpha1", "Clock")
+    assert row is not None
     with pytest.raises(ApiError):
-        media.negotiate(TABLE_FORM, table_allowed=False)
+        media.negotiate(PROTOBUF, row)
 
 
-def test_further_media_types_of_a_route() -> None:
-    assert media.negotiate("text/plain", also=("text/plain",)) == media.PLAIN
+def test_every_type_of_kubernetes_has_protobuf() -> None:
+    rows = [row for row in builtin_table() if row.group != "sim.kube32.io"]
+    assert [row.kind for row in rows if not media.has_protobuf(row)] == []
 
 
-def test_errors_are_json_unless_yaml_is_asked_for() -> None:
-    assert not media.error_form("text/html").yaml
-    assert media.error_form("application/yaml").yaml
-    assert not media.error_form("application/yaml", route=True).yaml
-    assert not media.error_form("application/json,application/yaml").yaml
+def test_errors_go_as_the_answer_would_have() -> None:
+    assert media.error_form("application/yaml").encoding == "yaml"
+    assert media.error_form(PROTOBUF).encoding == "protobuf"
+    for accept in ("", "text/html", "application/json,application/yaml", f"{PROTOBUF},*/*", TABLE_FORM):
+        assert media.error_form(accept) is media.PLAIN, accept
 
 
 def test_discovery_forms() -> None:
@@ -125,6 +162,27 @@ def test_bodies() -> None:
         assert caught.value.code == 415
     with pytest.raises(ApiError):
         media.body_media("application/vnd.kubernetes.protobuf", protobuf=False)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "media_type"),
+    [
+        ("Application/JSON", "json"),
+        ('application/json; charset="utf-8"; a=b;', "json"),
+        ("application/yaml;charset=utf-8", "yaml"),
+        ("application/json;", "json"),
+        ("application/json; charset", ""),
+        ("application/json; charset=", ""),
+        ("application/json, application/yaml", ""),
+        ("application/", ""),
+        ("json", ""),
+    ],
+)
+def test_media_types_of_bodies(content_type: str, media_type: str) -> None:
+    try:
+        assert media.body_media(content_type) == media_type
+    except ApiError as error:
+        assert (error.code, media_type) == (415, "")  # noqa: PT017
 
 
 @given(st.text(alphabet="aplicton/json*yml;=q.,10 vgs"))

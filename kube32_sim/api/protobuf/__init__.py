@@ -1,7 +1,8 @@
 """Bodies in Kubernetes' protobuf form, which kubectl and Go clients send: `decode`, and `encode` the other way.
 
-`messages` knows the wire format, `reading` and `writing` turn messages into JSON objects and back, `envelope` is what
-is around every body.  The protobuf runtime is imported when the first such body comes.
+`listing` writes long lists item by item, `encode_event` what a watch sends.  `messages` knows the wire format,
+`reading` and `writing` turn messages into JSON objects and back, `envelope` is what is around every body.  The protobuf
+runtime is imported when the first such body comes.
 """
 
 from __future__ import annotations
@@ -56,15 +57,34 @@ def _unrecognized(data: bytes, kind: str, why: str) -> ApiError:
 def encode(api_version: str, kind: str, obj: JsonObject) -> bytes:
     """The body of an object; ValueError for a kind without a message, and where a value does not fit its field."""
     from kube32_sim.api.protobuf.envelope import wrapped
-    from kube32_sim.api.protobuf.messages import message_class, message_for
-    from kube32_sim.api.protobuf.writing import write
+    from kube32_sim.api.protobuf.messages import message_for
 
     name = message_for(api_version, kind)
     if name is None:
         raise ValueError(f'no kind "{kind}" is registered for version "{api_version}"')
-    message = message_class(name)()
+    return wrapped(api_version, kind, serialized(name, obj))
+
+
+def serialized(message: str, obj: JsonObject) -> bytes:
+    """An object as a message of that name; ValueError where a value does not fit its field."""
+    from kube32_sim.api.protobuf.messages import message_class
+    from kube32_sim.api.protobuf.writing import write
+
+    made: Any = message_class(message)()
     try:
-        write(name, message, obj)
+        write(message, made, obj)
     except (TypeError, AttributeError) as error:
         raise ValueError(str(error)) from None
-    return wrapped(api_version, kind, message.SerializeToString())
+    data: bytes = made.SerializeToString()
+    return data
+
+
+def encode_event(kind: str, obj: bytes) -> bytes:
+    """A frame of a watch in protobuf: four bytes that say how long, then a WatchEvent around an object's body."""
+    from kube32_sim.api.protobuf.messages import META, message_class
+
+    event: Any = message_class(f"{META}.WatchEvent")()
+    event.f1 = kind
+    event.f2.f1 = obj
+    data: bytes = event.SerializeToString()
+    return len(data).to_bytes(4, "big") + data

@@ -24,6 +24,7 @@ EXTENSIONS = "k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1"
 #: Groups whose messages are not in the package `k8s.io.api.` and the group's first word.
 _PACKAGES = {
     "": "k8s.io.api.core",
+    "apidiscovery.k8s.io": "k8s.io.api.apidiscovery",
     "meta.k8s.io": "k8s.io.apimachinery.pkg.apis.meta",
     "apiextensions.k8s.io": "k8s.io.apiextensions_apiserver.pkg.apis.apiextensions",
     "apiregistration.k8s.io": "k8s.io.kube_aggregator.pkg.apis.apiregistration",
@@ -47,6 +48,8 @@ _EVERYWHERE = frozenset(
         "WatchEvent",
     }
 )
+#: Kinds of discovery that say no group, and some of them no version either.
+_UNGROUPED = frozenset({"APIGroup", "APIGroupList", "APIResourceList", "APIVersions"})
 
 #: Structs that Go embeds: a message of their own on the wire, but in JSON their fields stand beside the others.
 _EMBEDDED = frozenset(
@@ -80,8 +83,12 @@ _RENAMED = {
     ("JSONSchemaProps", "xKubernetesValidations"): "x-kubernetes-validations",
 }
 
-#: Old names of kinds that are still taken.
-_ALIASES = {("policy/v1beta1", "Eviction"): "k8s.io.api.policy.v1.Eviction"}
+#: Old versions of kinds that are still taken or given; their message is that of the new one.
+_ALIASES = {
+    ("policy/v1beta1", "Eviction"): "k8s.io.api.policy.v1.Eviction",
+    ("meta.k8s.io/v1beta1", "PartialObjectMetadata"): f"{META}.PartialObjectMetadata",
+    ("apidiscovery.k8s.io/v2beta1", "APIGroupDiscoveryList"): "k8s.io.api.apidiscovery.v2.APIGroupDiscoveryList",
+}
 
 Shape = Literal["one", "list", "map", "embedded"]
 
@@ -130,7 +137,9 @@ def message_for(api_version: str, kind: str) -> str | None:
     message = f"{package}.{version}.{kind}"
     if package is not None and message in _table():
         return message
-    return f"{META}.{kind}" if kind in _EVERYWHERE else _ALIASES.get((api_version, kind))
+    if kind in _EVERYWHERE or (kind in _UNGROUPED and api_version in ("v1", "")):
+        return f"{META}.{kind}"
+    return _ALIASES.get((api_version, kind))
 
 
 _classes: dict[str, type[Message]] = {}

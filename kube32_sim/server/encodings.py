@@ -1,0 +1,124 @@
+"""How JSON leaves for those who want something else: as YAML, as protobuf, or indented for people.
+
+Objects are kept as JSON bytes and most clients take them so; here are the ways from there, for whole answers and for
+long lists in pieces (`Listing`).  All is plain computing; who calls sees to it that others are served meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import orjson
+
+from kube32_sim.api import media, yamltext
+
+JsonObject = dict[str, Any]
+_STRING = "tag:yaml.org,2002:str"
+
+
+class Listing(NamedTuple):
+    """A list whose items are made as they are asked for.
+
+    head: all but the items, as JSON.  array: what the items are called, `items` or `rows`.  items: JSON of each.
+    """
+
+    head: bytes
+    array: str
+    items: Iterable[bytes]
+
+
+def encoding_of(content_type: str) -> str:
+    """`json`, `yaml` or `protobuf`; "" for an answer that is no object."""
+    name = content_type.partition(";")[0]
+    return {media.JSON: "json", media.YAML: "yaml", media.PROTOBUF: "protobuf"}.get(name, "")
+
+
+def encoded(body: bytes, encoding: str) -> bytes:
+    """An object's JSON in the encoding, which may also be `pretty`."""
+    if encoding == "json":
+        return body
+    obj = orjson.loads(body)
+    if encoding == "pretty":
+        return orjson.dumps(obj, option=orjson.OPT_INDENT_2)
+    return to_yaml(obj) if encoding == "yaml" else to_protobuf(obj)
+
+
+def to_protobuf(obj: JsonObject) -> bytes:
+    from kube32_sim.api import protobuf
+
+    return protobuf.encode(obj.get("apiVersion", ""), obj["kind"], obj)
+
+
+def protobuf_frame(kind: str, obj: bytes) -> bytes:
+    """A watch event in protobuf, from the JSON of its object."""
+    from kube32_sim.api import protobuf
+
+    return protobuf.encode_event(kind, to_protobuf(orjson.loads(obj)))
+
+
+def to_yaml(value: Any) -> bytes:
+    """YAML that readers of YAML 1.1 and of 1.2 take for the same."""
+    import yaml
+
+    data: bytes = yaml.dump(value, Dumper=_dumper(), allow_unicode=True, encoding="utf-8", width=1 << 30)
+    return data
+
+
+@cache
+def _dumper() -> Any:
+    import yaml
+
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    Dumper.add_representer(str, _text_node)
+    return Dumper
+
+
+def _text_node(dumper: Any, text: str) -> Any:
+    """Text that Go would read as something else is quoted: PyYAML alone would not for `y` or `1e3`."""
+    style = None
+    if "\n" in text:
+        style = "|"
+    elif not yamltext.is_text(text):
+        style = '"'
+    return dumper.represent_scalar(_STRING, text, style=style)
+
+
+def pieces(listing: Listing, encoding: str) -> Iterator[bytes]:
+    """A list that has items, as JSON, YAML or `pretty`."""
+    if encoding == "yaml":
+        return _yaml_pieces(listing)
+    return _indented_pieces(listing) if encoding == "pretty" else _json_pieces(listing)
+
+
+def _json_pieces(listing: Listing) -> Iterator[bytes]:
+    before = listing.head[:-1] + b',"%b":[' % listing.array.encode()
+    for item in listing.items:
+        yield before
+        yield item
+        before = b","
+    yield b"]}"
+
+
+def _indented_pieces(listing: Listing) -> Iterator[bytes]:
+    before = encoded(listing.head, "pretty")[:-2] + b',\n  "%b": [\n    ' % listing.array.encode()
+    for item in listing.items:
+        yield before
+        yield encoded(item, "pretty").replace(b"\n", b"\n    ")  # a line never ends within a string
+        before = b",\n    "
+    yield b"\n  ]\n}"
+
+
+def _yaml_pieces(listing: Listing) -> Iterator[bytes]:
+    """Keys are sorted, as everywhere; items stand at the margin."""
+    head = orjson.loads(listing.head)
+    yield to_yaml({name: value for name, value in head.items() if name < listing.array})
+    yield b"%b:\n" % listing.array.encode()
+    for item in listing.items:
+        yield to_yaml([orjson.loads(item)])
+    rest = {name: value for name, value in head.items() if name > listing.array}
+    yield to_yaml(rest) if rest else b""
