@@ -249,7 +249,7 @@ def test_an_ingress_leads_somewhere() -> None:
     assert texts(created(body(rules=[{"host": "10.0.0.1", "http": {"paths": paths}}]))[1]) == [
         'spec.rules[0].host: Invalid value: "10.0.0.1": must be a DNS name, not an IP address',
         'spec.rules[0].http.paths[0].path: Invalid value: "x": must be an absolute path',
-        "spec.rules[0].http.paths[0].backend.service: Required value: port name or number is required",
+        "spec.rules[0].http.paths[0].backend: Required value: port name or number is required",
     ]
 
 
@@ -267,7 +267,7 @@ def test_an_endpoint_slice_counts_labels_as_content() -> None:
     assert old["ports"] == [{"name": "", "port": 80, "protocol": "TCP"}]
     relabelled = body | {"metadata": {"name": "e", "labels": {"a": "c"}}}
     assert changed(old, relabelled)[0]["metadata"]["generation"] == 2
-    wrong = body | {"endpoints": [{"addresses": ["fe80::1"]}]}
+    wrong = body | {"endpoints": [{"addresses": ["2001:db8::1"]}]}
     assert [error.field for error in created(wrong)[1]] == ["endpoints[0].addresses[0]"]
     assert [error.field for error in changed(old, body | {"addressType": "IPv6"})[1]][-1] == "addressType"
 

@@ -216,7 +216,10 @@ class Ingress(SpecStrategy):
         return net.validate_ingress(obj, new=True)
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return net.validate_ingress(obj, new=False)
+        return net.validate_ingress(obj, new=False, lax_secrets=net.has_odd_secrets(old))
+
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return net.validate_ingress_status(obj)
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
         return net.ingress_warnings(obj) if old is None else []
@@ -232,7 +235,8 @@ class IngressClass(SpecStrategy):
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         controller = obj["spec"].get("controller", "")
-        return self.validate(obj, context) + immutable(controller, old["spec"].get("controller", ""), "spec.controller")
+        fixed = immutable(controller, old["spec"].get("controller", ""), "spec.controller")
+        return fixed + self.validate(obj, context)
 
 
 class NetworkPolicy(SpecStrategy):
@@ -247,14 +251,16 @@ class NetworkPolicy(SpecStrategy):
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
         return net.validate_network_policy(obj["spec"])
 
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return net.validate_network_policy(obj["spec"], net.networks_of(old))
+
 
 class IPAddress(SpecStrategy):
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
         return net.validate_ip_address(obj)
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        reference = obj["spec"].get("parentRef")
-        return self.validate(obj, context) + immutable(reference, old["spec"].get("parentRef"), "spec.parentRef")
+        return net.parent_fixed(obj, old)
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         return net.address_name(name)
@@ -265,7 +271,7 @@ class ServiceCIDR(SpecStrategy):
         return net.validate_service_cidr(obj["spec"])
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return immutable(obj["spec"].get("cidrs"), old["spec"].get("cidrs"), "spec.cidrs")
+        return net.service_cidr_fixed(obj["spec"], old["spec"])
 
 
 STRATEGIES: dict[tuple[str, str], Strategy] = {

@@ -13,6 +13,7 @@ from kube32_sim.api.errors import (
     too_many,
 )
 from kube32_sim.api.validation import names
+from kube32_sim.api.validation.meta import validate_labels
 from kube32_sim.api.validation.services_ip import ip_errors, is_ipv6, special_ip_errors
 from kube32_sim.api.validation.workloads_common import one_of
 
@@ -38,13 +39,14 @@ def validate_endpoints(endpoints: JsonObject) -> list[FieldError]:
 
 
 def _endpoint_address(address: JsonObject, path: str) -> list[FieldError]:
+    """An address that is none is told of twice, as upstream does."""
     ip, hostname, node = address.get("ip", ""), address.get("hostname", ""), address.get("nodeName")
-    found = ip_errors(ip, f"{path}.ip") or special_ip_errors(ip, f"{path}.ip")
+    found = ip_errors(ip, f"{path}.ip")
     if hostname:
         found += [invalid_value(f"{path}.hostname", hostname, why) for why in names.dns1123_label(hostname)]
     if node is not None:
         found += [invalid_value(f"{path}.nodeName", node, why) for why in names.dns1123_subdomain(node)]
-    return found
+    return found + special_ip_errors(ip, f"{path}.ip")
 
 
 def _endpoint_port(port: JsonObject, named: bool, path: str) -> list[FieldError]:
@@ -70,6 +72,8 @@ _ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
 _MOST_ENDPOINTS = 1000
 _MOST_PORTS = 20000
 _MOST_ADDRESSES = 100
+_MOST_LABELS = 16
+_MOST_HINTS = 8
 
 
 def validate_endpoint_slice(obj: JsonObject) -> list[FieldError]:
@@ -101,33 +105,67 @@ def _slice_endpoint(endpoint: JsonObject, kind: str, path: str) -> list[FieldErr
         found.append(too_many(f"{path}.addresses", len(addresses), _MOST_ADDRESSES))
     for index, address in enumerate(addresses):
         found += _slice_address(address, kind, f"{path}.addresses[{index}]")
-    node, hostname = endpoint.get("nodeName"), endpoint.get("hostname")
+    node, hostname, labels = endpoint.get("nodeName"), endpoint.get("hostname"), endpoint.get("deprecatedTopology")
     if node is not None:
         found += [invalid_value(f"{path}.nodeName", node, why) for why in names.dns1123_subdomain(node)]
+    if labels:
+        if len(labels) > _MOST_LABELS:
+            found.append(too_many(f"{path}.deprecatedTopology", len(labels), _MOST_LABELS))
+        found += validate_labels(labels, f"{path}.deprecatedTopology")
     if hostname is not None:
         found += [invalid_value(f"{path}.hostname", hostname, why) for why in names.dns1123_label(hostname)]
-    return found
+    return found + _hints(endpoint.get("hints") or {}, f"{path}.hints")
 
 
 def _slice_address(address: str, kind: str, path: str) -> list[FieldError]:
     if kind == "FQDN":
-        return [invalid_value(path, address, why) for why in names.dns1123_subdomain(address.removesuffix("."))]
-    broken = ip_errors(address, path)
-    if broken or kind not in ("IPv4", "IPv6"):
+        return _domain_name(address, path)
+    if kind not in ("IPv4", "IPv6"):
+        return []
+    if broken := ip_errors(address, path):
         return broken
-    if is_ipv6(address) != (kind == "IPv6"):
-        return [invalid_value(path, address, f"must be a valid {kind} address")]
-    return special_ip_errors(address, path)
+    other = is_ipv6(address) != (kind == "IPv6")
+    found = [invalid_value(path, address, f"must be an {kind} address")] if other else []
+    return found + special_ip_errors(address, path)
+
+
+def _domain_name(text: str, path: str) -> list[FieldError]:
+    if not text:
+        return [required(path)]
+    name = text.removesuffix(".")
+    if whys := names.dns1123_subdomain(name):
+        return [invalid_value(path, name, ",".join(whys))]
+    if "." not in name:
+        return [invalid_value(path, name, "should be a domain with at least two segments separated by dots")]
+    for label in name.split("."):
+        if whys := names.dns1123_label(label):
+            return [invalid_value(path, label, ",".join(whys))]
+    return []
+
+
+def _hints(hints: JsonObject, path: str) -> list[FieldError]:
+    """For which zones, and which nodes, an endpoint is meant."""
+    found: list[FieldError] = []
+    checks = (("forZones", names.label_value), ("forNodes", names.dns1123_subdomain))
+    for field, check in checks:
+        entries, seen = hints.get(field) or [], set()
+        if len(entries) > _MOST_HINTS:
+            return [*found, too_many(f"{path}.{field}", len(entries), _MOST_HINTS)]
+        for index, entry in enumerate(entries):
+            at, name = f"{path}.{field}[{index}].name", entry.get("name", "")
+            if name in seen:
+                found.append(duplicate(at, name))
+            seen.add(name)
+            found += [invalid_value(at, name, why) for why in check(name)]
+    return found
 
 
 def _slice_port(port: JsonObject, seen: set[str], path: str) -> list[FieldError]:
+    """(That a number is a port's is not looked at, as upstream does not.)"""
     name = port.get("name") or ""
     found = [invalid_value(f"{path}.name", name, why) for why in names.dns1123_label(name)] if name else []
     if name in seen:
         found.append(duplicate(f"{path}.name", name))
     seen.add(name)
-    number = port.get("port")
-    if number is not None:
-        found += [invalid_value(f"{path}.port", number, why) for why in names.port_number(number)]
     found += one_of(port, path, "protocol", _PROTOCOLS)
     return found + _app_protocol(port, path)
