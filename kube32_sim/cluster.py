@@ -42,7 +42,7 @@ from kube32_sim.registry.registry import Registry
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.server.app import ApiServer
 from kube32_sim.server.authentication import ADMIN, Authenticator, User, read_tokens
-from kube32_sim.server.documents import Documents
+from kube32_sim.server.documents import CustomDefinitions, Documents
 from kube32_sim.server.handler import Handler
 from kube32_sim.storage.memory import MemoryStore
 from kube32_sim.storage.watching import Hub
@@ -141,7 +141,7 @@ class Cluster:
             context, ca = tls.context_from_files(options.tls_cert, options.tls_key)
         tokens, token = self._tokens()
         metrics = Metrics(self.store, self.hub)
-        documents = Documents(self.registry.table, metrics.text, lambda: self._ready)
+        documents = Documents(self.registry.table, metrics.text, lambda: self._ready, CustomDefinitions(self.store))
         handler = Handler(
             self.registry, self.hub, Authenticator(tokens, self.clock.now, self.registry.lookup), documents
         )

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from email.utils import formatdate
+from typing import Any
 
 import orjson
 
 from kube32_sim.api import discovery, media
-from kube32_sim.api.openapi import OpenAPI
+from kube32_sim.api.openapi import Answer, OpenAPI, StoredDefinitions
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.resources import ResourceTable
+from kube32_sim.clock import RealClock
+from kube32_sim.storage.interface import Store
+
+JsonObject = dict[str, Any]
 
 STARTED = "poststarthook/start-cluster"
 """The check that loops and boards have been started."""
 TEXT = "text/plain; charset=utf-8"
+_CRDS = ("apiextensions.k8s.io", "customresourcedefinitions")
+_YEAR = 365 * 86400
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -26,12 +34,35 @@ class Found:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class Documents:
-    """metrics: the Prometheus text.  ready: whether the server may be used.  (`discovery.address` is set later.)"""
+class CustomDefinitions:
+    """The CustomResourceDefinitions of a store (see `openapi.StoredDefinitions`)."""
 
-    def __init__(self, table: ResourceTable, metrics: Callable[[], str], ready: Callable[[], bool]) -> None:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def mark(self) -> tuple[tuple[str, int], ...]:
+        return tuple((stored.uid, stored.revision) for stored in self._store.list(_CRDS))
+
+    def objects(self) -> list[JsonObject]:
+        return [stored.object() for stored in self._store.list(_CRDS)]
+
+
+class Documents:
+    """metrics: the Prometheus text.  ready: whether the server may be used.  (`discovery.address` is set later.)
+
+    definitions: CustomResourceDefinitions, whose schemas OpenAPI has.
+    """
+
+    def __init__(
+        self,
+        table: ResourceTable,
+        metrics: Callable[[], str],
+        ready: Callable[[], bool],
+        definitions: StoredDefinitions | None = None,
+    ) -> None:
         self.discovery = discovery.Discovery(table)
-        self._openapi = OpenAPI(table)
+        self._openapi = OpenAPI(table, definitions)
+        self._caches = RealClock()  # those of clients, who live in their own time
         self._metrics = metrics
         self._ready = ready
 
@@ -40,8 +71,7 @@ class Documents:
         if info.kind == "discovery":
             return self._discovery(info, accept, if_none_match)
         if info.kind == "openapi":
-            answer = self._openapi.answer(info, query, accept, if_none_match)
-            return Found(answer.body, answer.content_type, answer.status, answer.headers)
+            return self._openapi_document(self._openapi.answer(info, query, accept, if_none_match))
         if info.kind == "version":
             return Found(orjson.dumps(discovery.version_document()))
         if info.kind == "metrics":
@@ -49,6 +79,12 @@ class Documents:
         if info.kind == "health":
             return self._health(info.prefix, info.rest, query)
         return None
+
+    def _openapi_document(self, answer: Answer) -> Found:
+        headers = answer.headers
+        if answer.forever:
+            headers = {**headers, "Expires": formatdate(self._caches.now() + _YEAR, usegmt=True)}
+        return Found(answer.body, answer.content_type, answer.status, headers)
 
     def _health(self, prefix: str, check: str, query: Query) -> Found | None:
         """All checks of `healthz`, `livez` or `readyz`, or one of them; each told if `verbose` or one fails."""

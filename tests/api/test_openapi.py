@@ -12,7 +12,6 @@ from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.openapi import Answer, OpenAPI
 from kube32_sim.api.paths import parse, parse_query
-from kube32_sim.api.resources import ResourceTable, ResourceType, Subresource
 
 OPENAPI = OpenAPI(builtin_table())
 
@@ -120,50 +119,46 @@ def test_unknown_documents(path: str) -> None:
     assert get(path).status == 404
 
 
-def test_only_json_is_served() -> None:
+def test_v3_is_served_as_json_only() -> None:
     assert get("/openapi/v3/api/v1", accept="application/com.github.proto-openapi.spec.v3@v1.0+protobuf").status == 406
-    assert get("/openapi/v2", accept="application/json, */*").status == 200
+    assert get("/openapi/v3", accept="application/com.github.proto-openapi.spec.v3@v1.0+protobuf").status == 200
     with pytest.raises(ApiError):
         OPENAPI.answer(parse("POST", "/openapi/v2"), {})
 
 
-def widget() -> ResourceType:
-    return ResourceType(
-        group="example.com",
-        version="v1",
-        kind="Widget",
-        plural="widgets",
-        singular="widget",
-        namespaced=True,
-        schema="",
-        subresources=(Subresource("status", ("get", "patch", "update"), "Widget"),),
-        storage=("example.com", "widgets"),
-        names_in_list=True,
-    )
+V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+V2_OLD_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
 
-def test_custom_types_have_documents_too() -> None:
-    table: ResourceTable = builtin_table()
-    size = {"type": "integer", "maximum": 5}
-    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": size}}}}
-    openapi = OpenAPI(table, lambda row: schema if row.kind == "Widget" else None)
-    before = index(openapi)
-    table.add(widget())
-    after = index(openapi)
-    assert "apis/example.com/v1" in after
-    assert {name: after[name] for name in before} == before
-    found = document("/openapi/v3/apis/example.com/v1", openapi)["components"]["schemas"]
-    own = found["com.example.v1.Widget"]
-    assert own["properties"]["spec"]["properties"]["size"] == size
-    assert own["x-kubernetes-group-version-kind"] == [{"group": "example.com", "version": "v1", "kind": "Widget"}]
-    assert "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" in found
-    assert found["com.example.v1.WidgetList"]["properties"]["items"]["items"]["$ref"].endswith("com.example.v1.Widget")
-    assert "com.example.v1.Widget" in document("/openapi/v2", openapi)["definitions"]
-    schema["properties"]["spec"]["properties"]["colour"] = {"type": "string"}  # type: ignore[index]
-    table.add(widget())
-    assert index(openapi)["apis/example.com/v1"] != after["apis/example.com/v1"]
-    whole = document("/openapi/v3/apis/example.com/v1", openapi)
-    assert "colour" in whole["components"]["schemas"]["com.example.v1.Widget"]["properties"]["spec"]["properties"]
+@pytest.mark.parametrize(
+    ("accept", "form"),
+    [
+        ("", "application/json"),
+        ("*/*", "application/json"),
+        ("application/*", "application/json"),
+        ("application/json, */*", "application/json"),
+        (V2_PROTOBUF, V2_PROTOBUF),
+        (V2_OLD_PROTOBUF, V2_PROTOBUF),
+        (f"text/html, {V2_OLD_PROTOBUF}", V2_PROTOBUF),
+        (f"application/json;q=0.5,{V2_PROTOBUF};q=0.9", V2_PROTOBUF),
+        (f"{V2_PROTOBUF};q=0.1, application/json", "application/json"),
+        ("text/html", None),
+        ("application/yaml", None),
+    ],
+)
+def test_the_form_of_v2_is_negotiated(accept: str, form: str | None) -> None:
+    answer = get("/openapi/v2", accept=accept)
+    assert (answer.status, answer.headers["Vary"]) == (200 if form else 406, "Accept")
+    assert form is None or answer.content_type == form
+
+
+def test_what_may_be_kept_for_good_says_so() -> None:
+    assert get(index()["apis/apps/v1"]).forever
+    assert not get("/openapi/v3/apis/apps/v1").forever
+    assert get("/openapi/v3/apis/apps/v1", if_none_match="*").status == 304
+    both = {get("/openapi/v2", accept=accept).headers["ETag"] for accept in ("", V2_PROTOBUF)}
+    assert len(both) == 1
+    assert get("/openapi/v2", accept=V2_PROTOBUF, if_none_match=both.pop()).status == 304
 
 
 def fields(message: bytes) -> list[tuple[int, Any]]:
@@ -208,6 +203,8 @@ def test_the_protobuf_form_of_v2_says_what_the_json_form_says() -> None:
         ]
         assert properties == list(schema.get("properties", ()))
         assert [value.decode() for number, value in written if number == 19] == schema.get("required", [])
+        values = [json.loads(dict(fields(value))[2]) for number, value in written if number == 20]
+        assert values == schema.get("enum", [])
         told = {
             (part := dict(fields(each)))[1].decode(): json.loads(dict(fields(part[2]))[2])
             for n, each in written
@@ -222,7 +219,7 @@ def test_the_protobuf_form_of_v2_has_the_operations() -> None:
     paths = [dict(fields(entry)) for number, entry in fields(dict(fields(answer.body))[8]) if number == 2]
     plain = document("/openapi/v2")["paths"]
     assert [path[1].decode() for path in paths] == list(plain)
-    numbers = {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}
+    numbers = {"get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7, "patch": 8}
     for path, told in zip(paths, plain.values(), strict=True):
         item = dict(fields(path[2]))
         assert {number for number in item if number != 9} == {numbers[name] for name in told if name != "parameters"}

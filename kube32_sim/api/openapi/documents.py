@@ -1,46 +1,37 @@
-"""Which OpenAPI documents there are and how a request for one is answered.
+"""Which OpenAPI documents there are and what is in them.
 
-A document is built when first asked for and kept until the table changes.  The hashes in the index stand for what a
-document is made from, so that the index needs none of them built.  v3 is served as JSON only: clients that ask for
-protobuf alone are refused (406); kubectl reads JSON.
+A document is built when first asked for and kept until something changes that it is made from: the rows of its group
+version, or the CustomResourceDefinitions of it.  The hashes in the index stand for what a document is made from, so
+that the index needs none of them built.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, Protocol
 
 import orjson
 
 from kube32_sim.api.discovery import groups_in_order
-from kube32_sim.api.errors import method_not_allowed
 from kube32_sim.api.media import JSON
-from kube32_sim.api.openapi.operations import ALWAYS, RESOURCE_LIST, Operations, roots, tag_of
+from kube32_sim.api.openapi.custom import Published, definitions_of, of_row, published
+from kube32_sim.api.openapi.operations import ALWAYS, PRODUCED, RESOURCE_LIST, Operations, roots
 from kube32_sim.api.openapi.protobuf import encode
-from kube32_sim.api.openapi.schemas import (
-    PREFIX,
-    Flavour,
-    custom_definitions,
-    definitions,
-    has_definition,
-)
-from kube32_sim.api.paths import Query, RequestInfo
+from kube32_sim.api.openapi.schemas import Flavour, definitions, has_definition
+from kube32_sim.api.openapi.wording import group_words, tag_of
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.version import GIT_VERSION
 
 JsonObject = dict[str, Any]
-PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-"""What Go clients ask /openapi/v2 for (kubectl for kinds that it does not know, Argo CD, old kubectls for explain)."""
-PROTOBUF_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-V2_PROTOBUF = "v2 as protobuf"
-Schemas = Callable[[ResourceType], JsonObject | None]
 
 _INFO = {"title": "Kubernetes", "version": GIT_VERSION}
+_CUSTOM_INFO = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _GROUP = f"{_META}APIGroup"
 _GROUPS = f"{_META}APIGroupList"
 _VERSIONS = f"{_META}APIVersions"
+_VERSION = "io.k8s.apimachinery.pkg.version.Info"
 _SECURITY = {
     "BearerToken": {
         "description": "Bearer Token authentication",
@@ -51,169 +42,172 @@ _SECURITY = {
 }
 
 
-class Answer(NamedTuple):
-    """status 200, 301, 304, 404 or 406; headers besides the content type."""
+class StoredDefinitions(Protocol):
+    """The CustomResourceDefinitions that are stored."""
 
-    status: int
-    body: bytes
-    content_type: str
-    headers: Mapping[str, str]
+    def mark(self) -> Hashable:
+        """Another one whenever any of them has changed; cheap."""
+        ...
 
-
-def _no_schema(_: ResourceType) -> JsonObject | None:
-    return None
+    def objects(self) -> Iterable[JsonObject]: ...
 
 
-class OpenAPI:
-    """The documents of one table.  schemas: row -> OpenAPI v3 schema, for types that have no built-in definition."""
+class NoDefinitions:
+    def mark(self) -> Hashable:
+        return None
 
-    def __init__(self, table: ResourceTable, schemas: Schemas = _no_schema) -> None:
+    def objects(self) -> Iterable[JsonObject]:
+        return ()
+
+
+class Documents:
+    """The documents of one table, by name: `v2`, and those of version 3 such as `apis/apps/v1`."""
+
+    def __init__(self, table: ResourceTable, stored: StoredDefinitions) -> None:
         self._table = table
-        self._schemas = schemas
-        self._changed = -1
+        self._stored = stored
+        self._mark: tuple[int, Hashable] | None = None
+        self._custom: dict[tuple[str, str, str], Published] = {}
         self._sources: dict[str, bytes] = {}
         self._bodies: dict[str, bytes] = {}
 
-    def answer(self, info: RequestInfo, query: Query, accept: str = "", if_none_match: str = "") -> Answer:
-        """Answer a request for /openapi/…; raises ApiError 405 for anything but GET."""
-        if info.verb != "get":
-            raise method_not_allowed()
-        self._refresh()
-        if info.rest == "v2" and accept.strip().startswith(PROTOBUF):
-            return _cached(self._body(V2_PROTOBUF), PROTOBUF_TYPE, if_none_match)
-        if not _accepts_json(accept):
-            return Answer(406, b"406 Not Acceptable\n", "text/plain; charset=utf-8", {})
-        if info.rest == "v2":
-            return _cached(self._body("v2"), JSON, if_none_match)
-        if info.rest == "v3":
-            return _cached(self._index(), "text/plain; charset=utf-8", if_none_match)
-        name = info.rest.removeprefix("v3/")
-        if name == info.rest or name not in self._sources:
-            return Answer(404, b"404 page not found\n", "text/plain; charset=utf-8", {})
-        return self._versioned(name, query.get("hash", ()), if_none_match)
+    def __contains__(self, name: str) -> bool:
+        return name in self._sources
 
-    def _versioned(self, name: str, hashes: Any, if_none_match: str) -> Answer:
-        current = self._hash(name)
-        if hashes and hashes[0] != current:
-            return Answer(301, b"", JSON, {"Location": f"/openapi/v3/{name}?hash={current}"})
-        answer = _cached(self._body(name), JSON, if_none_match, current)
-        if hashes:
-            return answer._replace(headers={**answer.headers, "Cache-Control": "public, immutable"})
-        return answer
-
-    def _refresh(self) -> None:
-        if self._changed == self._table.changed:
+    def refresh(self) -> None:
+        """Forget what is no longer true.  To be called before anything else is asked for."""
+        mark = (self._table.changed, self._stored.mark())
+        if self._mark == mark:
             return
-        self._changed = self._table.changed
+        self._mark = mark
+        self._custom = published(self._stored.objects())
         sources = dict(self._inputs())
-        kept = {name for name, source in sources.items() if self._sources.get(name) == source}
-        self._bodies = {name: body for name, body in self._bodies.items() if name in kept}
-        self._sources = sources
+        if sources != self._sources:
+            kept = {name for name, source in sources.items() if self._sources.get(name) == source}
+            self._bodies = {name: body for name, body in self._bodies.items() if name in kept}
+            self._sources = sources
 
-    def _inputs(self) -> Iterator[tuple[str, bytes]]:
-        """Document name -> what it is made from."""
-        yield "version", GIT_VERSION.encode()
-        yield "api", b"api"
-        yield "apis", b"apis"
-        for group, versions in groups_in_order(self._table).items():
-            if group:
-                yield f"apis/{group}", group.encode()
-            for version in versions:
-                rows = self._table.rows(group, version)
-                source = [(repr(row.schema), row.plural, row.verbs, self._own_schema(row)) for row in rows]
-                subs = [(row.plural, sub.name, sub.verbs, sub.kind) for row in rows for sub in row.subresources]
-                name = f"apis/{group}/{version}" if group else f"api/{version}"
-                yield name, orjson.dumps([GIT_VERSION, source, subs])
-
-    def _own_schema(self, row: ResourceType) -> JsonObject | None:
-        return None if has_definition(row) else self._schemas(row)
-
-    def _hash(self, name: str) -> str:
-        return hashlib.sha512(name.encode() + b"\0" + self._sources[name]).hexdigest().upper()
-
-    def _index(self) -> bytes:
+    def index(self) -> bytes:
+        """`/openapi/v3`."""
         paths = {
-            name: {"serverRelativeURL": f"/openapi/v3/{name}?hash={self._hash(name)}"} for name in sorted(self._sources)
+            name: {"serverRelativeURL": f"/openapi/v3/{name}?hash={self.hash(name)}"} for name in sorted(self._sources)
         }
         return orjson.dumps({"paths": paths})
 
-    def _body(self, name: str) -> bytes:
+    def hash(self, name: str) -> str:
+        return hashlib.sha512(name.encode() + b"\0" + self._sources[name]).hexdigest().upper()
+
+    def json(self, name: str) -> bytes:
         body = self._bodies.get(name)
         if body is None:
-            body = self._bodies[name] = self._built(name)
+            body = self._bodies[name] = orjson.dumps(self._v2() if name == "v2" else self._v3(name))
         return body
 
-    def _built(self, name: str) -> bytes:
-        if name == V2_PROTOBUF:
-            return encode(self._v2())
-        return orjson.dumps(self._v2() if name == "v2" else self._v3(name))
+    def protobuf(self) -> bytes:
+        """Version 2 in its other form."""
+        body = self._bodies.get("protobuf")
+        if body is None:
+            body = self._bodies["protobuf"] = encode(self._v2())
+        return body
+
+    def _inputs(self) -> Iterator[tuple[str, bytes]]:
+        """Name of a version 3 document -> what it is made from."""
+        for name in ("version", "api", "apis"):
+            yield name, GIT_VERSION.encode()
+        for group in groups_in_order(self._table):
+            if group and any(has_definition(row) for row in self._table.rows(group)):
+                yield f"apis/{group}", group.encode()
+        for group, version in self._group_versions():
+            rows = self._table.rows(group, version)
+            source = [(row.schema, row.plural, row.kind, row.namespaced, row.verbs) for row in rows]
+            subs = [(row.plural, sub.name, sub.verbs, sub.kind) for row in rows for sub in row.subresources]
+            custom = [each.source for each in self._published(group, version)]
+            name = f"apis/{group}/{version}" if group else f"api/{version}"
+            yield name, orjson.dumps([GIT_VERSION, source, subs, custom])
+
+    def _group_versions(self) -> list[tuple[str, str]]:
+        """All there are documents of: those that are served, and those of which only the schemas are known."""
+        served = [(group, version) for group, versions in groups_in_order(self._table).items() for version in versions]
+        return list(dict.fromkeys([*served, *sorted((each.group, each.version) for each in self._custom.values())]))
+
+    def _published(self, group: str, version: str) -> list[Published]:
+        found = {kind: each for kind, each in self._custom.items() if kind[:2] == (group, version)}
+        for row in self._table.rows(group, version):
+            if not has_definition(row):
+                found.setdefault((row.group, row.version, row.kind), of_row(row))
+        return [found[kind] for kind in sorted(found)]
 
     def _v3(self, name: str) -> JsonObject:
         prefix, _, rest = name.partition("/")
         group, _, version = rest.rpartition("/") if prefix == "apis" else ("", "", rest)
         if prefix == "apis" and rest and not group:
             group, version = version, ""
-        if name == "version":
-            return _document(3, {"/version/": _simple("getCodeVersion", "version", None, 3)}, {})
         if not version:
-            return self._summary(f"/{name}/", group)
+            return self._summary(name, group)
         rows = self._table.rows(group, version)
-        paths = Operations(3).paths(rows)
-        tag = tag_of(group, version)
-        paths[f"/{name}/"] = _simple("getAPIResources", tag, RESOURCE_LIST, 3)
-        return _document(3, dict(sorted(paths.items())), self._definitions(rows, 3))
+        custom = self._published(group, version)
+        paths = Operations(3, _list_keys(custom)).paths(rows)
+        builtin = any(has_definition(row) for row in rows)
+        if builtin:
+            paths[f"/{name}/"] = _resources(3, group, version)
+        found = self._definitions(rows, custom, 3)
+        return _document(3, dict(sorted(paths.items())), found, _INFO if builtin else _CUSTOM_INFO)
 
-    def _summary(self, path: str, group: str) -> JsonObject:
-        """The documents of /api, /apis and /apis/GROUP: one operation each."""
-        answer = _GROUP if group else _VERSIONS if path == "/api/" else _GROUPS
-        tag = tag_of(group, "").rstrip("_") if group else path.strip("/")
-        return _document(3, {path: _simple("getAPIGroup", tag, answer, 3)}, definitions([answer], 3, {}))
+    def _summary(self, name: str, group: str) -> JsonObject:
+        """The documents of /version, /api, /apis and /apis/GROUP: one operation each."""
+        path, entry, key = _one(3, name, group)
+        return _document(3, {path: entry}, definitions([key], 3, {}))
 
-    def _definitions(self, rows: list[ResourceType], flavour: Flavour) -> dict[str, JsonObject]:
-        custom: dict[str, JsonObject] = {}
-        wanted = [*ALWAYS]
-        for row in rows:
-            wanted.extend(roots(row))
-            if not has_definition(row):
-                custom.update(custom_definitions(row, self._schemas(row), flavour))
-        return definitions(wanted, flavour, custom)
+    def _definitions(
+        self, rows: Iterable[ResourceType], custom: Iterable[Published], flavour: Flavour
+    ) -> dict[str, JsonObject]:
+        made = {key: schema for each in custom for key, schema in definitions_of(each, flavour).items()}
+        wanted = [*ALWAYS, *made, *(key for row in rows for key in roots(row))]
+        return definitions(wanted, flavour, made)
 
     def _v2(self) -> JsonObject:
         rows = list(self._table)
-        paths = Operations(2).paths(rows)
-        for group, versions in groups_in_order(self._table).items():
-            for version in versions:
-                path = f"/apis/{group}/{version}/" if group else f"/api/{version}/"
-                paths[path] = _simple("getAPIResources", tag_of(group, version), RESOURCE_LIST, 2)
-        return _document(2, dict(sorted(paths.items())), self._definitions(rows, 2))
+        custom = [each for group, version in self._group_versions() for each in self._published(group, version)]
+        paths = Operations(2, _list_keys(custom)).paths(rows)
+        keys = []
+        for name in (name for name in self._sources if name.count("/") < 2 and not name.startswith("api/")):
+            path, paths[path], key = _one(2, name, name.partition("/")[2])
+            keys.append(key)
+        for group, version in dict.fromkeys((row.group, row.version) for row in rows if has_definition(row)):
+            path = f"/apis/{group}/{version}/" if group else f"/api/{version}/"
+            paths[path] = _resources(2, group, version)
+        found = self._definitions(rows, custom, 2) | definitions(keys, 2, {})
+        return _document(2, dict(sorted(paths.items())), dict(sorted(found.items())))
 
 
-def _accepts_json(accept: str) -> bool:
-    medias = [part.partition(";")[0].strip() for part in accept.split(",")]
-    return not accept or any(media in (JSON, "*/*", "application/*") for media in medias)
+def _list_keys(custom: Iterable[Published]) -> dict[str, str]:
+    return {each.key: each.list_key for each in custom}
 
 
-def _cached(body: bytes, content_type: str, if_none_match: str, etag: str = "") -> Answer:
-    """The document with its ETag, or 304 for a client that has it."""
-    quoted = f'"{etag or hashlib.sha512(body).hexdigest().upper()}"'
-    headers = {"ETag": quoted, "Vary": "Accept"}
-    if quoted in if_none_match:
-        return Answer(304, b"", content_type, headers)
-    return Answer(200, body, content_type, headers)
+def _one(flavour: Flavour, name: str, group: str) -> tuple[str, JsonObject, str]:
+    """Path, its only operation and the definition of the answer, of what is no group version."""
+    operations = Operations(flavour)
+    told: tuple[str, str, str, str, tuple[str, ...]]
+    if name == "version":
+        told = ("getCodeVersion", name, "get the version of the server", _VERSION, (JSON,))
+    elif name == "api":
+        told = ("getCoreAPIVersions", "core", "get available API versions", _VERSIONS, PRODUCED)
+    elif name == "apis":
+        told = ("getAPIVersions", name, "get available API versions", _GROUPS, PRODUCED)
+    else:
+        told = (f"get{group_words(group)}APIGroup", tag_of(group), "get information of a group", _GROUP, PRODUCED)
+    return f"/{name}/", operations.reading(*told), told[3]
 
 
-def _simple(operation: str, tag: str, key: str | None, flavour: Flavour) -> JsonObject:
-    """A path with one GET that takes nothing."""
-    schema: JsonObject = {"$ref": PREFIX[flavour] + key} if key else {"type": "object"}
-    answer: JsonObject = {"content": {JSON: {"schema": schema}}} if flavour == 3 else {"schema": schema}
-    response = {"200": {"description": "OK", **answer}}
-    words = tag[:1].upper() + tag[1:].replace("_", "")
-    return {"get": {"operationId": f"{operation}{words}", "tags": [tag], "responses": response}}
+def _resources(flavour: Flavour, group: str, version: str) -> JsonObject:
+    words = f"{group_words(group)}{version[:1].upper()}{version[1:]}"
+    told = "get available resources"
+    return Operations(flavour).reading(f"get{words}APIResources", tag_of(group, version), told, RESOURCE_LIST, PRODUCED)
 
 
-def _document(flavour: Flavour, paths: JsonObject, schemas: JsonObject) -> JsonObject:
+def _document(flavour: Flavour, paths: JsonObject, schemas: JsonObject, info: JsonObject = _INFO) -> JsonObject:
     if flavour == 3:
         components: JsonObject = {"schemas": schemas, "securitySchemes": _SECURITY}
-        return {"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": components}
+        return {"openapi": "3.0.0", "info": info, "paths": paths, "components": components}
     security = {"securityDefinitions": _SECURITY, "security": [{"BearerToken": []}]}
-    return {"swagger": "2.0", "info": _INFO, "paths": paths, "definitions": schemas, **security}
+    return {"swagger": "2.0", "info": info, "paths": paths, "definitions": schemas, **security}

@@ -6,12 +6,14 @@ parameters (kubectl asks the document whether a type knows `fieldValidation` and
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from kube32_sim.api.media import JSON, PROTOBUF, YAML
+from kube32_sim.api.media import JSON, PROTOBUF, STREAM, YAML
+from kube32_sim.api.openapi.parameters import Parameter, common, of_operation, of_path
 from kube32_sim.api.openapi.schemas import PREFIX, Flavour, key_of, list_key
+from kube32_sim.api.openapi.wording import METHODS, describe, operation_id, tag_of
 from kube32_sim.api.paths import path_of
 from kube32_sim.api.resources import ResourceType, Subresource
 from kube32_sim.api.schema import key_for
@@ -26,190 +28,212 @@ RESOURCE_LIST = "io.k8s.apimachinery.pkg.apis.meta.v1.APIResourceList"
 ALWAYS = (STATUS, PATCH, DELETE_OPTIONS, WATCH_EVENT, RESOURCE_LIST)
 """Definitions that every group version's document has."""
 
-_PATCH_TYPES = (
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    "application/apply-patch+yaml",
-)
-_METHODS = {"get": "get", "create": "post", "update": "put", "patch": "patch", "delete": "delete"}
-_ACTIONS = {"get": "get", "create": "post", "update": "put", "patch": "patch", "delete": "delete", "list": "list"}
-_NAMES = {"get": "read", "update": "replace"}
+PRODUCED = (JSON, YAML, PROTOBUF)
+_CUSTOM_PRODUCED = (JSON, YAML)
+_PATCHES = ("application/json-patch+json", "application/merge-patch+json")
+_STRATEGIC = "application/strategic-merge-patch+json"
+_APPLY = "application/apply-patch+yaml"
 _CONNECTS = frozenset(("exec", "attach", "portforward", "proxy"))
-
-_PRETTY = ("pretty", "string", "Defaults to 'false'; if 'true', the output is indented for people.")
-_DRY_RUN = ("dryRun", "string", "When present, nothing is persisted; the only value is All.")
-_MANAGER = ("fieldManager", "string", "The name of the actor that makes the change.")
-_VALIDATION = ("fieldValidation", "string", "What to do about unknown and duplicate fields: Ignore, Warn or Strict.")
-_WRITES = (_PRETTY, _DRY_RUN, _MANAGER, _VALIDATION)
-_LISTS = (
-    _PRETTY,
-    ("allowWatchBookmarks", "boolean", "Ask for BOOKMARK events in a watch."),
-    ("continue", "string", "The token of the page before, to go on from."),
-    ("fieldSelector", "string", "Restrict the list by fields."),
-    ("labelSelector", "string", "Restrict the list by labels."),
-    ("limit", "integer", "The most items of one answer."),
-    ("resourceVersion", "string", "Which version of the data may be served."),
-    ("resourceVersionMatch", "string", "How resourceVersion is applied."),
-    ("sendInitialEvents", "boolean", "Begin a watch with what there is."),
-    ("timeoutSeconds", "integer", "End the call after this time."),
-    ("watch", "boolean", "Watch for changes instead of listing."),
-)
-_DELETES = (
-    _PRETTY,
-    _DRY_RUN,
-    ("gracePeriodSeconds", "integer", "The time before the object is deleted."),
-    ("orphanDependents", "boolean", "Deprecated: use propagationPolicy."),
-    ("propagationPolicy", "string", "What happens to dependents: Orphan, Background or Foreground."),
-)
-_PARAMETERS = {
-    "get": (_PRETTY,),
-    "list": _LISTS,
-    "create": _WRITES,
-    "update": _WRITES,
-    "patch": (*_WRITES, ("force", "boolean", "Take over fields that others manage (apply only).")),
-    "delete": _DELETES,
-    "deletecollection": (*_DELETES, *_LISTS[2:8]),
+_PROXY_METHODS = ("delete", "get", "head", "options", "patch", "post", "put")
+_CODES = {
+    "create": ("200", "201", "202"),
+    "update": ("200", "201"),
+    "patch": ("200", "201"),
+    "delete": ("200", "202"),
 }
-_IN_PATH = {
-    "namespace": "object name and auth scope, such as for teams and projects",
-    "name": "name of the object",
-    "path": "path to the resource",
-}
+_MEANINGS = {"200": "OK", "201": "Created", "202": "Accepted", "401": "Unauthorized"}
+_ACTIONS = {"create": "post", "update": "put"}
 
 
-def _words(group: str) -> str:
-    """A group in operation ids: `rbac.authorization.k8s.io` -> RbacAuthorization, "" -> Core."""
-    base = group.removesuffix(".k8s.io") or "core"
-    return "".join(part[:1].upper() + part[1:] for part in re.split(r"[.-]", base))
+@dataclass(frozen=True, slots=True)
+class _Op:
+    """One operation before it is written down: `method` on a path of `row`.  connect: it is handed on as it is."""
 
+    method: str
+    verb: str
+    row: ResourceType
+    sub: Subresource | None = None
+    everywhere: bool = False
+    connect: bool = False
+    rest: bool = False
 
-def tag_of(group: str, version: str) -> str:
-    base = _words(group)
-    return f"{base[:1].lower()}{base[1:]}_{version}"
+    @property
+    def watches(self) -> bool:
+        return self.verb in ("watch", "watchlist")
+
+    @property
+    def query(self) -> tuple[Parameter, ...]:
+        return of_operation(self.verb, self.sub, connect=self.connect)
 
 
 class Operations:
-    """Makes the operations of one flavour of document."""
+    """Makes the operations of one flavour of document.
 
-    def __init__(self, flavour: Flavour) -> None:
+    list_keys: definition of a custom type -> that of its list, which may have any name.
+    """
+
+    def __init__(self, flavour: Flavour, list_keys: Mapping[str, str] | None = None) -> None:
         self.flavour = flavour
+        self._list_keys = list_keys or {}
 
     def paths(self, rows: Iterable[ResourceType]) -> dict[str, JsonObject]:
         """All paths of these rows, by path."""
         found: dict[str, JsonObject] = {}
         for row in rows:
-            found.update(self._row(row))
+            for path, names, operations in _paths(row):
+                if operations:
+                    found[path] = self._item(of_path(row.kind, names), operations)
         return dict(sorted(found.items()))
 
-    def _row(self, row: ResourceType) -> dict[str, JsonObject]:
-        namespace = "{namespace}" if row.namespaced else ""
-        item = path_of(row, namespace, "{name}")
-        found = {
-            path_of(row, namespace): self._item(row, ("list", "create", "deletecollection"), row.namespaced),
-            item: self._item(row, ("get", "update", "patch", "delete"), row.namespaced, named=True),
+    def reading(self, operation: str, tag: str, description: str, key: str, produced: Sequence[str]) -> JsonObject:
+        """A path with one GET that takes nothing."""
+        answered = self._responses(("200",), self._ref(key), produced)
+        found = {"description": description, "operationId": operation, "tags": [tag], "responses": answered}
+        if self.flavour == 2:
+            found |= {"consumes": list(produced), "produces": list(produced), "schemes": ["https"]}
+        return {"get": found}
+
+    def _item(self, in_path: tuple[Parameter, ...], operations: Sequence[_Op]) -> JsonObject:
+        shared = common([op.query for op in operations])
+        entry: JsonObject = {op.method: self._operation(op, shared) for op in operations}
+        of_all = sorted((*in_path, *shared), key=lambda each: each.name)
+        return {**entry, "parameters": [self._parameter(each) for each in of_all]}
+
+    def _parameter(self, parameter: Parameter) -> JsonObject:
+        made: JsonObject = {
+            "name": parameter.name,
+            "in": parameter.place,
+            "description": parameter.description,
+            **({"required": True} if parameter.place == "path" else {}),
         }
-        if row.namespaced and "list" in row.verbs:
-            everywhere = {"get": self._operation(row, "list", everywhere=True)}
-            found[path_of(row)] = {**everywhere, "parameters": []}
-        for sub in row.subresources:
-            found[f"{item}/{sub.name}"] = self._subresource(row, sub)
-            if sub.name == "proxy":
-                found[f"{item}/proxy/{{path}}"] = self._subresource(row, sub, rest=True)
-        return {path: entry for path, entry in found.items() if len(entry) > 1}
+        kind: JsonObject = {"type": parameter.kind, "uniqueItems": True}
+        return {**made, "schema": kind} if self.flavour == 3 else {**made, **kind}
 
-    def _item(self, row: ResourceType, verbs: Iterable[str], namespaced: bool, named: bool = False) -> JsonObject:
-        entry: JsonObject = {}
-        for verb in verbs:
-            if verb in row.verbs:
-                method = {"list": "get", "deletecollection": "delete"}.get(verb) or _METHODS[verb]
-                entry[method] = self._operation(row, verb)
-        entry["parameters"] = self._path_parameters(namespaced, named)
-        return entry
-
-    def _subresource(self, row: ResourceType, sub: Subresource, rest: bool = False) -> JsonObject:
-        entry: JsonObject = {}
-        for verb in sub.verbs:
-            entry[_METHODS[verb]] = self._operation(row, verb, sub, rest=rest)
-        entry["parameters"] = self._path_parameters(row.namespaced, True, rest)
-        return entry
-
-    def _path_parameters(self, namespaced: bool, named: bool, rest: bool = False) -> list[JsonObject]:
-        names = [name for name, given in (("name", named), ("namespace", namespaced), ("path", rest)) if given]
-        return [
-            {"name": name, "in": "path", "required": True, "description": _IN_PATH[name], **self._typed("string")}
-            for name in names
-        ]
-
-    def _typed(self, kind: str) -> JsonObject:
-        schema: JsonObject = {"type": kind, "uniqueItems": True}
-        return {"schema": schema} if self.flavour == 3 else schema
-
-    def _operation(
-        self,
-        row: ResourceType,
-        verb: str,
-        sub: Subresource | None = None,
-        *,
-        everywhere: bool = False,
-        rest: bool = False,
-    ) -> JsonObject:
-        connect = sub is not None and sub.name in _CONNECTS
-        parameters = () if connect else _PARAMETERS[verb]
+    def _operation(self, op: _Op, shared: Sequence[Parameter]) -> JsonObject:
+        method = op.method if op.connect else ""
+        answered = self._answer(op)
+        query = sorted((each for each in op.query if each not in shared), key=lambda each: each.name)
         operation: JsonObject = {
-            "description": _describe(row, verb, sub),
-            "operationId": _operation_id(row, verb, sub, everywhere, connect, rest),
-            "tags": [tag_of(row.group, row.version)],
-            "x-kubernetes-action": "connect" if connect else _ACTIONS.get(verb, verb),
-            "x-kubernetes-group-version-kind": _kind(row, sub),
+            "description": describe(op.row, op.verb, op.sub, connect=method),
+            "operationId": operation_id(
+                op.row, op.verb, op.sub, everywhere=op.everywhere, connect=method, rest=op.rest
+            ),
+            "parameters": [self._parameter(each) for each in query],
+            "responses": self._responses(_CODES.get(op.verb, ("200",)), answered, _produced(op)),
+            "tags": [tag_of(op.row.group, op.row.version)],
+            "x-kubernetes-action": "connect" if op.connect else _ACTIONS.get(op.verb, op.verb),
+            "x-kubernetes-group-version-kind": _kind(op.row, op.sub),
         }
-        query = [{"name": n, "in": "query", "description": d, **self._typed(t)} for n, t, d in parameters]
-        self._bodies(operation, query, row, verb, sub, connect)
-        operation["parameters"] = query
+        self._add_body(operation, op)
         return operation
 
-    def _bodies(
-        self,
-        operation: JsonObject,
-        query: list[JsonObject],
-        row: ResourceType,
-        verb: str,
-        sub: Subresource | None,
-        connect: bool,
-    ) -> None:
-        """What the operation takes and answers."""
-        own = self._ref(_schema_key(row, sub))
-        if connect:
-            answer: JsonObject = {"type": "string"}
-        elif verb == "list":
-            answer = self._ref(list_key(row))
-        elif verb in ("delete", "deletecollection"):
-            answer = self._ref(STATUS)
-        else:
-            answer = own
-        taken = None
-        if not connect:
-            taken = {"create": own, "update": own, "patch": self._ref(PATCH)}.get(verb)
-            if verb in ("delete", "deletecollection"):
-                taken = self._ref(DELETE_OPTIONS)
-        codes = {"create": ("200", "201", "202"), "delete": ("200", "202")}.get(verb, ("200",))
-        takes = _PATCH_TYPES if verb == "patch" else ("*/*",)
+    def _add_body(self, operation: JsonObject, op: _Op) -> None:
+        """What the operation takes, and in version 2 in which forms it takes and gives it."""
+        taken = self._taken(op)
+        takes = _patch_types(op.row) if op.verb == "patch" and not op.connect else ("*/*",)
+        required = op.verb not in ("delete", "deletecollection")
         if self.flavour == 3:
-            content = {media: {"schema": answer} for media in (("*/*",) if connect else (JSON, YAML, PROTOBUF))}
-            operation["responses"] = {code: {"description": "OK", "content": content} for code in codes}
             if taken is not None:
-                operation["requestBody"] = {"content": {media: {"schema": taken} for media in takes}}
+                body: JsonObject = {"content": {media: {"schema": taken} for media in takes}}
+                operation["requestBody"] = {**body, "required": True} if required else body
             return
-        operation["consumes"] = list(takes)
-        operation["produces"] = ["*/*"] if connect else [JSON, YAML, PROTOBUF]
-        operation["responses"] = {code: {"description": "OK", "schema": answer} for code in codes}
-        operation["schemes"] = ["https"]
+        operation |= {"consumes": list(takes), "produces": list(_produced(op)), "schemes": ["https"]}
         if taken is not None:
-            required = verb not in ("delete", "deletecollection")
-            query.insert(0, {"name": "body", "in": "body", "required": required, "schema": taken})
+            body = {"name": "body", "in": "body", "schema": taken}
+            operation["parameters"].insert(0, {**body, "required": True} if required else body)
+
+    def _taken(self, op: _Op) -> JsonObject | None:
+        if op.connect or op.watches:
+            return None
+        if op.verb in ("create", "update"):
+            return self._ref(_schema_key(op.row, op.sub))
+        key = {"patch": PATCH, "delete": DELETE_OPTIONS, "deletecollection": DELETE_OPTIONS}.get(op.verb)
+        return None if key is None else self._ref(key)
+
+    def _answer(self, op: _Op) -> JsonObject:
+        if op.connect or (op.sub is not None and op.sub.name == "log"):
+            return {"type": "string"}
+        if op.watches:
+            return self._ref(WATCH_EVENT)
+        if op.verb == "list":
+            return self._ref(self._list_keys.get(key_of(op.row)) or list_key(op.row))
+        if op.verb == "deletecollection" or (op.verb == "delete" and not _returns_deleted(op.row)):
+            return self._ref(STATUS)
+        return self._ref(_schema_key(op.row, op.sub))
+
+    def _responses(self, codes: Iterable[str], answered: JsonObject, produced: Sequence[str]) -> JsonObject:
+        if self.flavour == 3:
+            told: JsonObject = {"content": {media: {"schema": answered} for media in produced}}
+        else:
+            told = {"schema": answered}
+        found = {code: {"description": _MEANINGS[code], **told} for code in codes}
+        return {**found, "401": {"description": _MEANINGS["401"]}}
 
     def _ref(self, key: str) -> JsonObject:
         return {"$ref": PREFIX[self.flavour] + key}
+
+
+_Path = tuple[str, tuple[str, ...], list[_Op]]
+"""A path, the names of the parameters in it, its operations."""
+
+
+def _paths(row: ResourceType) -> Iterable[_Path]:
+    scope = ("namespace",) if row.namespaced else ()
+    namespace = "{namespace}" if row.namespaced else ""
+    item, named = path_of(row, namespace, "{name}"), ("name", *scope)
+    lists = (("list", "get"), ("create", "post"), ("deletecollection", "delete"))
+    yield path_of(row, namespace), scope, [_Op(method, verb, row) for verb, method in lists if verb in row.verbs]
+    objects = ("get", "update", "patch", "delete")
+    yield item, named, [_Op(METHODS[verb], verb, row) for verb in objects if verb in row.verbs]
+    if row.namespaced and "list" in row.verbs:
+        yield path_of(row), (), [_Op("get", "list", row, everywhere=True)]
+    if "watch" in row.verbs and not _is_custom(row):
+        yield from _watch_paths(row, item, named)
+    for sub in row.subresources:
+        yield f"{item}/{sub.name}", named, _subresource(row, sub)
+        if sub.name == "proxy":
+            yield f"{item}/proxy/{{path}}", (*named, "path"), _subresource(row, sub, rest=True)
+
+
+def _watch_paths(row: ResourceType, item: str, named: tuple[str, ...]) -> Iterable[_Path]:
+    """The deprecated paths under /watch/, which custom resources do not have."""
+    base = path_of(row).removesuffix(f"/{row.plural}")
+    yield item.replace(base, f"{base}/watch", 1), named, [_Op("get", "watch", row)]
+    yield f"{base}/watch/{row.plural}", (), [_Op("get", "watchlist", row, everywhere=row.namespaced)]
+    if row.namespaced:
+        one = f"{base}/watch/namespaces/{{namespace}}/{row.plural}"
+        yield one, ("namespace",), [_Op("get", "watchlist", row)]
+
+
+def _subresource(row: ResourceType, sub: Subresource, *, rest: bool = False) -> list[_Op]:
+    connect = sub.name in _CONNECTS
+    if sub.name == "proxy":
+        return [_Op(method, "get", row, sub, connect=True, rest=rest) for method in _PROXY_METHODS]
+    return [_Op(METHODS[verb], "get" if connect else verb, row, sub, connect=connect) for verb in sub.verbs]
+
+
+def _is_custom(row: ResourceType) -> bool:
+    return row.names_in_list
+
+
+def _returns_deleted(row: ResourceType) -> bool:
+    return row.strategy is not None and row.strategy.returns_deleted
+
+
+def _produced(op: _Op) -> tuple[str, ...]:
+    if op.connect:
+        return ("*/*",)
+    if op.sub is not None and op.sub.name == "log":
+        return ("text/plain", *PRODUCED)
+    if _is_custom(op.row):
+        return _CUSTOM_PRODUCED
+    if op.watches or op.verb == "list":
+        return (*PRODUCED, f"{JSON}{STREAM}", f"{PROTOBUF}{STREAM}")
+    return PRODUCED
+
+
+def _patch_types(row: ResourceType) -> tuple[str, ...]:
+    return (*_PATCHES, _APPLY) if _is_custom(row) else (*_PATCHES, _STRATEGIC, _APPLY)
 
 
 def _kind(row: ResourceType, sub: Subresource | None) -> JsonObject:
@@ -229,35 +253,4 @@ def _schema_key(row: ResourceType, sub: Subresource | None) -> str:
 def roots(row: ResourceType) -> list[str]:
     """Definitions that the operations of a row refer to."""
     found = [key_of(row), *(_schema_key(row, sub) for sub in row.subresources)]
-    if "list" in row.verbs:
-        found.append(list_key(row))
-    return found
-
-
-def _describe(row: ResourceType, verb: str, sub: Subresource | None) -> str:
-    what = f"{sub.name} of the specified {row.kind}" if sub else row.kind
-    return {
-        "get": f"read {'' if sub else 'the specified '}{what}",
-        "list": f"list or watch objects of kind {row.kind}",
-        "create": f"create {what if sub else f'a {row.kind}'}",
-        "update": f"replace {'' if sub else 'the specified '}{what}",
-        "patch": f"partially update {'' if sub else 'the specified '}{what}",
-        "delete": f"delete {what if sub else f'a {row.kind}'}",
-        "deletecollection": f"delete collection of {row.kind}",
-    }[verb]
-
-
-def _operation_id(
-    row: ResourceType, verb: str, sub: Subresource | None, everywhere: bool, connect: bool, rest: bool
-) -> str:
-    group = f"{_words(row.group)}{row.version[:1].upper()}{row.version[1:]}"
-    scope = "Namespaced" if row.namespaced and not everywhere else ""
-    suffix = f"{sub.name[:1].upper()}{sub.name[1:]}" if sub else ""
-    if connect:
-        method = _METHODS[verb].capitalize()
-        return f"connect{group}{method}{scope}{row.kind}{suffix}{'WithPath' if rest else ''}"
-    if everywhere:
-        return f"list{group}{row.kind}ForAllNamespaces"
-    if verb == "deletecollection":
-        return f"delete{group}Collection{scope}{row.kind}"
-    return f"{_NAMES.get(verb, verb)}{group}{scope}{row.kind}{suffix}"
+    return [*found, list_key(row)] if "list" in row.verbs and not _is_custom(row) else found

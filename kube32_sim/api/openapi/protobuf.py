@@ -2,12 +2,13 @@
 
 Definitions and paths are there, with Kubernetes' extensions (kubectl up to 1.26 asks the operations of a kind whether
 they know `dryRun` and `fieldValidation`).  The messages are few and the document is only written, so it is written as
-wire format directly: a field is its number and type, and for everything here but booleans a length and bytes.
+wire format directly: a field is its number and type, and for everything here but numbers a length and bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from struct import pack
 from typing import Any
 
 import orjson
@@ -15,13 +16,27 @@ import orjson
 JsonObject = dict[str, Any]
 
 # Document
-_SWAGGER, _INFO, _PATHS, _DEFINITIONS = 1, 2, 8, 9
+_SWAGGER, _INFO, _PATHS, _DEFINITIONS, _SECURITY, _SCHEMES = 1, 2, 8, 9, 12, 13
+# SecurityRequirement: entries.  SecurityDefinitionsItem, ApiKeySecurity
+_API_KEY = 2
+_API_KEY_FIELDS = {"type": 1, "name": 2, "in": 3, "description": 4}
 # Info
 _TITLE, _VERSION = 1, 2
 # Definitions, Properties: entries; NamedSchema, NamedAny: name and value
 _ENTRY, _NAME, _VALUE = 1, 1, 2
 # Schema
-_REF, _FORMAT, _DESCRIPTION, _DEFAULT, _REQUIRED, _ENUM = 1, 2, 4, 5, 19, 20
+_SCHEMA_TEXTS = {"$ref": 1, "format": 2, "title": 3, "description": 4, "pattern": 13}
+_SCHEMA_NUMBERS = {"multipleOf": 6, "maximum": 7, "minimum": 9}
+_SCHEMA_FLAGS = {"exclusiveMaximum": 8, "exclusiveMinimum": 10, "uniqueItems": 16}
+_SCHEMA_COUNTS = {
+    "maxLength": 11,
+    "minLength": 12,
+    "maxItems": 14,
+    "minItems": 15,
+    "maxProperties": 17,
+    "minProperties": 18,
+}
+_REQUIRED, _ENUM = 19, 20
 _ADDITIONAL, _TYPE, _ITEMS, _PROPERTIES, _EXTENSION = 21, 22, 23, 25, 31
 # Any: its text as YAML, which JSON is
 _YAML = 2
@@ -90,14 +105,20 @@ def _additional(value: JsonObject | bool) -> bytes:
     return _field(_SCHEMA, _schema(value))
 
 
+def _limits(schema: JsonObject) -> bytes:
+    """What the values of a custom type's field are limited to."""
+    doubles = (
+        _varint(number << 3 | 1) + pack("<d", schema[name])
+        for name, number in _SCHEMA_NUMBERS.items()
+        if name in schema
+    )
+    counts = (_varint(number << 3) + _varint(schema[name]) for name, number in _SCHEMA_COUNTS.items() if name in schema)
+    flags = (_flag(number, schema.get(name, False)) for name, number in _SCHEMA_FLAGS.items())
+    return b"".join((*doubles, *counts, *flags))
+
+
 def _schema(schema: JsonObject) -> bytes:
-    parts = [
-        _field(number, schema[name])
-        for number, name in ((_REF, "$ref"), (_FORMAT, "format"), (_DESCRIPTION, "description"))
-        if schema.get(name)
-    ]
-    if "default" in schema:
-        parts.append(_field(_DEFAULT, _any(schema["default"])))
+    parts = [_texts(_SCHEMA_TEXTS, schema), _limits(schema)]
     parts += (_field(_REQUIRED, name) for name in schema.get("required", ()))
     parts += (_field(_ENUM, _any(value)) for value in schema.get("enum", ()))
     if "additionalProperties" in schema:
@@ -158,6 +179,18 @@ def _path(item: JsonObject) -> bytes:
     return b"".join((*operations, *parameters, _extensions(_PATH_EXTENSION, item)))
 
 
+def _security(document: JsonObject) -> bytes:
+    """What is required, and what it is: the one way in that documents tell of, tokens."""
+    required = b"".join(
+        _field(_SECURITY, _named((name, b"") for name in requirement)) for requirement in document["security"]
+    )
+    schemes = (
+        (name, _field(_API_KEY, _texts(_API_KEY_FIELDS, scheme)))
+        for name, scheme in document["securityDefinitions"].items()
+    )
+    return required + _field(_SCHEMES, _named(schemes))
+
+
 def encode(document: JsonObject) -> bytes:
     """A swagger document (as JSON has it), paths and definitions, as a Document message."""
     info = document["info"]
@@ -169,5 +202,6 @@ def encode(document: JsonObject) -> bytes:
             _field(_INFO, _field(_TITLE, info["title"]) + _field(_VERSION, info["version"])),
             _field(_PATHS, _named(((name, _path(item)) for name, item in paths.items()), _PATH)),
             _field(_DEFINITIONS, _named((name, _schema(value)) for name, value in definitions.items())),
+            _security(document),
         )
     )

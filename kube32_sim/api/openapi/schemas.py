@@ -2,7 +2,7 @@
 
 The definitions (`api/schema`) are JSON schema: optional fields have type lists with "null", kinds have enums for
 apiVersion and kind, references point into `$defs`.  OpenAPI 3.0 has plain types, references in `allOf` where something
-stands beside them, and `#/components/schemas`; OpenAPI 2.0 has `#/definitions` and no `oneOf`.
+stands beside them, `#/components/schemas`, and defaults; OpenAPI 2.0 has `#/definitions`, no `oneOf` and no defaults.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
+from kube32_sim.api.decode.types import Struct, Type, struct
+from kube32_sim.api.openapi import defaults, enums
 from kube32_sim.api.resources import ResourceType
-from kube32_sim.api.schema import all_definitions
+from kube32_sim.api.schema import all_definitions, json_type
 
 JsonObject = dict[str, Any]
 Flavour = Literal[2, 3]
 
 PREFIX: dict[Flavour, str] = {2: "#/definitions/", 3: "#/components/schemas/"}
-OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 
@@ -30,45 +30,95 @@ _SPECIAL: dict[tuple[str, Flavour], JsonObject] = {
     (INT_OR_STRING, 2): {"type": "string", "format": "int-or-string"},
     (INT_OR_STRING, 3): {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
 }
+_NESTED = ("items", "additionalProperties")
 
 
-def _convert(schema: JsonObject, flavour: Flavour, used: Callable[[str], None]) -> JsonObject:
-    """One schema; every definition it refers to is reported to `used`."""
-    result: JsonObject = {}
-    for key, value in schema.items():
-        if key == "properties":
-            result[key] = {name: _convert(part, flavour, used) for name, part in value.items()}
-        elif key in ("items", "additionalProperties") and isinstance(value, dict):
-            result[key] = _convert(value, flavour, used)
-        elif key == "type" and isinstance(value, list):
-            result[key] = value[0]
-        elif key not in ("$ref", "oneOf"):
-            result[key] = value
-    if "$ref" in schema:
-        target = schema["$ref"][_OLD_PREFIX:]
-        used(target)
-        reference = {"$ref": PREFIX[flavour] + target}
-        result = {**result, "allOf": [reference]} if result and flavour == 3 else {**result, **reference}
-    return result
+class _Converter:
+    """Converts definitions; every definition that one refers to is reported to `used`."""
+
+    def __init__(self, flavour: Flavour, used: Callable[[str], None]) -> None:
+        self._flavour: Flavour = flavour
+        self._used = used
+
+    def definition(self, key: str, schema: JsonObject) -> JsonObject:
+        special = _SPECIAL.get((key, self._flavour), {})
+        made = {name: value for name, value in schema.items() if name not in ("properties", "type", "oneOf")}
+        kind = json_type(schema)
+        if kind is not None and "oneOf" not in special:
+            made["type"] = kind
+        if "properties" in schema:
+            of = struct(key)
+            made["properties"] = {name: self._field(of, name, part) for name, part in schema["properties"].items()}
+        return {**made, **special}
+
+    def _field(self, of: Struct, name: str, schema: JsonObject) -> JsonObject:
+        identity = of.whole and name in _IDENTITY
+        found = of.field(name)
+        converted = self._schema(schema, found.type if found else None)
+        if identity:
+            converted.pop("enum", None)
+        else:
+            _add_values(converted, of, name)
+        return self._complete(converted, defaults.of_field(of, name))
+
+    def _schema(self, schema: JsonObject, kind: Type | None) -> JsonObject:
+        """A schema without its default; kind: what Go has for it."""
+        made: JsonObject = {}
+        for key, value in schema.items():
+            if key in _NESTED and isinstance(value, dict):
+                inner = kind.elem if kind is not None else None
+                stated = defaults.of_element(inner) if inner is not None else None
+                made[key] = self._complete(self._schema(value, inner), stated)
+            elif key == "properties":
+                made[key] = {name: self._complete(self._schema(part, None), None) for name, part in value.items()}
+            elif key == "type":
+                made[key] = json_type(schema)
+            elif key == "$ref":
+                made[key] = self._reference(value[_OLD_PREFIX:])
+            else:
+                made[key] = value
+        return made
+
+    def _reference(self, target: str) -> str:
+        self._used(target)
+        return PREFIX[self._flavour] + target
+
+    def _complete(self, converted: JsonObject, default: Any) -> JsonObject:
+        """With its default, and with the reference in the form that may have something beside it."""
+        if self._flavour == 2:
+            return converted
+        if default is not None:
+            converted["default"] = default
+        if "$ref" in converted and len(converted) > 1:
+            return {"allOf": [{"$ref": converted.pop("$ref")}], **converted}
+        return converted
 
 
-def _definition(key: str, schema: JsonObject, flavour: Flavour, used: Callable[[str], None]) -> JsonObject:
-    converted = _convert(schema, flavour, used)
-    if "x-kubernetes-group-version-kind" in converted:
-        for name in _IDENTITY:
-            converted.get("properties", {}).get(name, {}).pop("enum", None)
-    return {**converted, **_SPECIAL.get((key, flavour), {})}
+def _add_values(converted: JsonObject, of: Struct, name: str) -> None:
+    """State the values of a field that has a fixed set of them, or of the items of a list."""
+    values = enums.of_field(of.group, of.name, name)
+    if values is not None:
+        converted["enum"] = values
+    else:
+        values = enums.of_items(of.name, name)
+        if values is None:
+            return
+        converted["items"]["enum"] = values
+    told = "\n".join(f' - `"{value}"`' for value in values)
+    text = f"Possible enum values:\n{told}"
+    converted["description"] = f"{converted['description']}\n\n{text}" if converted.get("description") else text
 
 
 def definitions(roots: Iterable[str], flavour: Flavour, custom: Mapping[str, JsonObject]) -> dict[str, JsonObject]:
     """The roots and everything they refer to, by key, in key order.
 
-    custom: definitions by key, already in the form wanted, that take the place of built-in ones.  Roots that exist
-    nowhere are left out.
+    custom: definitions by key, already in the form wanted, that built-in ones do not take the place of.  Roots that
+    exist nowhere are left out.
     """
     known = all_definitions()
     found: dict[str, JsonObject] = {}
     pending = [*roots]
+    converter = _Converter(flavour, pending.append)
     while pending:
         key = pending.pop()
         if key in found:
@@ -77,7 +127,7 @@ def definitions(roots: Iterable[str], flavour: Flavour, custom: Mapping[str, Jso
             found[key] = custom[key]
             pending.extend(_references(custom[key]))
         elif key in known:
-            found[key] = _definition(key, known[key], flavour, pending.append)
+            found[key] = converter.definition(key, known[key])
     return dict(sorted(found.items()))
 
 
@@ -96,39 +146,14 @@ def has_definition(row: ResourceType) -> bool:
     return row.schema in all_definitions()
 
 
-def custom_key(row: ResourceType) -> str:
+def custom_key(group: str, version: str, kind: str) -> str:
     """The definition's name of a type without a built-in schema: its group reversed, `com.example.v1.Widget`."""
-    return ".".join([*reversed(row.group.split(".")), row.version, row.kind])
+    return ".".join([*reversed(group.split(".")), version, kind])
 
 
 def key_of(row: ResourceType) -> str:
-    return row.schema if has_definition(row) else custom_key(row)
+    return row.schema if has_definition(row) else custom_key(row.group, row.version, row.kind)
 
 
 def list_key(row: ResourceType) -> str:
     return f"{key_of(row)}List"
-
-
-def custom_definitions(row: ResourceType, schema: JsonObject | None, flavour: Flavour) -> dict[str, JsonObject]:
-    """Object and list definitions of a custom type; schema: that of its version, None where it has none."""
-    prefix = PREFIX[flavour]
-    kind = {"group": row.group, "version": row.version, "kind": row.kind}
-    text: JsonObject = {"type": "string"}
-    body: JsonObject = {"type": "object", **(schema or {})}
-    own = body.get("properties", {})
-    if own or schema is None:
-        body["properties"] = {
-            "apiVersion": text,
-            "kind": text,
-            **own,
-            "metadata": {"allOf": [{"$ref": prefix + OBJECT_META}]} if flavour == 3 else {"$ref": prefix + OBJECT_META},
-        }
-    body["x-kubernetes-group-version-kind"] = [kind]
-    items = {"type": "array", "items": {"$ref": prefix + key_of(row)}}
-    listing: JsonObject = {
-        "type": "object",
-        "required": ["items"],
-        "properties": {"apiVersion": text, "kind": text, "items": items, "metadata": {"$ref": prefix + LIST_META}},
-        "x-kubernetes-group-version-kind": [{**kind, "kind": f"{row.kind}List"}],
-    }
-    return {key_of(row): body, list_key(row): listing}
