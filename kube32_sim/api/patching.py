@@ -16,6 +16,7 @@ from kube32_sim.api.decode.diagnose import describe
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.patch import apply_json_patch, apply_merge_patch, apply_strategic
 from kube32_sim.api.patch.gomap import go_text
+from kube32_sim.api.patch.json import unknown_members
 from kube32_sim.api.resources import ResourceType
 
 JsonObject = dict[str, Any]
@@ -25,7 +26,6 @@ _KINDS = {
     "application/merge-patch+json": "merge",
     "application/strategic-merge-patch+json": "strategic",
     "application/apply-patch+yaml": "apply",
-    "application/apply-patch+cbor": "apply",
 }
 
 
@@ -34,7 +34,7 @@ class Patcher:
 
     def __init__(self, data: bytes, content_type: str, row: ResourceType) -> None:
         """Raises ApiError 415 for another media type."""
-        kind = _KINDS.get(content_type.partition(";")[0].strip().lower())
+        kind = _KINDS.get(content_type.partition(";")[0].strip())
         if kind is None or (kind == "strategic" and not row.schema):
             raise _unsupported(row, known=kind is not None)
         self.kind = kind
@@ -61,7 +61,7 @@ class Patcher:
         return obj, faults
 
     def _patch(self, field_validation: str) -> tuple[Any, list[str]]:
-        """The patch as a JSON value, and texts for keys that occur twice in it."""
+        """The patch as a JSON value, and texts for its faults: keys that occur twice, unknown ones of operations."""
         try:
             patch = jsontext.loads(self._data)
             encoded = jsontext.check_depth(patch)
@@ -69,9 +69,13 @@ class Patcher:
             raise errors.bad_request(
                 str(error) if self.kind == "strategic" else f"error decoding patch: {error}"
             ) from None
-        if field_validation == strictness.IGNORE or not jsontext.may_repeat(self._data, encoded):
+        if field_validation == strictness.IGNORE:
             return patch, []
-        return patch, strictness.faults(self._data, [])
+        unknown = unknown_members(patch) if self.kind == "json" else []
+        if not unknown and not jsontext.may_repeat(self._data, encoded):
+            return patch, []
+        faults = strictness.faults(self._data, unknown)
+        return patch, [f"json patch {fault}" for fault in faults] if self.kind == "json" else faults
 
     def _applied(self, document: JsonObject, patch: Any) -> JsonObject:
         if self.kind == "json":

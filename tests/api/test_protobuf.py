@@ -400,3 +400,41 @@ def test_any_bytes_are_refused_or_read(kind: tuple[str, str], raw: bytes) -> Non
 def test_the_runtime_is_not_loaded_before_it_is_needed() -> None:
     code = "import sys, kube32_sim.api.protobuf; sys.exit(any(name.startswith('google') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_every_field_of_the_schemas_is_known() -> None:
+    """What the OpenAPI document says about a type, the message can carry, in a field that fits."""
+    definitions = schema.all_definitions()
+    wrong = []
+    for message in _table():
+        properties = definitions.get(message.replace("k8s.io", "io.k8s", 1).replace("_", "-"), {}).get("properties", {})
+        known = {field.name: field for field in every_field(message)}
+        for name, property_ in properties.items():
+            found = known.get(name)
+            if found is None:
+                wrong += [(message, name)] if name not in ("apiVersion", "kind") else []
+            elif not fits(found, property_):
+                wrong.append((message, name, found))
+    assert wrong == []
+
+
+def every_field(message: str) -> list[Field]:
+    """With those of embedded structs."""
+    found = []
+    for field in fields_of(message):
+        found += every_field(field.type) if field.shape == "embedded" else [field]
+    return found
+
+
+SCALARS = {"integer": {"int32", "int64"}, "number": {"double"}, "boolean": {"bool"}, "string": {"string", "bytes"}}
+
+
+def fits(field: Field, property_: JsonObject) -> bool:
+    named = property_.get("$ref", "").rpartition(".")[2]
+    if named:
+        return field.type.rpartition(".")[2] == named
+    kinds = property_.get("type", "")
+    kind, form = kinds if isinstance(kinds, str) else kinds[0], property_.get("format")
+    if kind in SCALARS:
+        return field.type in SCALARS[kind] and (form == "byte") == (field.type == "bytes")
+    return field.type.endswith(".Verbs") or field.shape == {"array": "list", "object": "map"}.get(kind, "one")
