@@ -284,8 +284,10 @@ def table_object(
 ) -> bytes:
     """The Table of one object, as get, create and the like answer, and as watch events carry it.
 
-    columns: None leaves the definitions out, as in all but the first event of a watch.
+    columns: None leaves the definitions out, as in all but the first event of a watch.  resource_version: "" for an
+    object that is not stored.
     """
     encoded = columns.encoded if columns is not None else b"null"
-    head = _head(encoded, b'{"resourceVersion":"%b"}' % resource_version.encode(), version)
+    meta = b'{"resourceVersion":"%b"}' % resource_version.encode() if resource_version else b"{}"
+    head = _head(encoded, meta, version)
     return head + table_row(template, part, include, now, version) + b"]}"

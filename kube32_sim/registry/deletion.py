@@ -17,13 +17,13 @@ LAST_TIME = 253_402_300_799.0
 
 
 def check_preconditions(row: ResourceType, name: str, metadata: JsonObject, options: DeleteOptions) -> None:
-    if options.uid and options.uid != metadata.get("uid"):
+    if options.uid is not None and options.uid != metadata.get("uid"):
         why = (
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata.get('uid')}). "
             "The object might have been deleted and then recreated"
         )
         raise errors.conflict(row.group, row.kind, name, why)
-    if options.resource_version and options.resource_version != metadata["resourceVersion"]:
+    if options.resource_version is not None and options.resource_version != metadata["resourceVersion"]:
         why = (
             f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion "
             f"in record ({metadata['resourceVersion']}). The object might have been modified"

@@ -120,6 +120,29 @@ def test_repeated_keys_in_a_patch_are_reported() -> None:
     assert "duplicate field" in refused("merge", body, 422, validation="Strict").message
 
 
+def test_members_of_operations_are_known() -> None:
+    body = b'[{"op":"add","path":"/spec/paused","value":true,"note":1,"op":"add"},{"op":"test","path":"/none","Op":""}]'
+    obj, warnings = patch("json", body)
+    assert obj["spec"]["paused"] is True
+    assert warnings == [
+        'json patch unknown field "[0].note"',
+        'json patch duplicate field "[0].op"',
+        'json patch unknown field "[1].Op"',
+    ]
+    assert patch("json", body, validation="Ignore")[1] == []
+    strict = refused("json", body, 422, validation="Strict").message
+    assert strict.endswith(f"strict decoding error: {', '.join(warnings)}")
+
+
+@pytest.mark.parametrize("member", ["op", "path", "from"])
+def test_members_of_operations_are_strings(member: str) -> None:
+    body = [{"op": "add", "path": "/spec/paused", "value": True, member: 5}]
+    why = (
+        f"error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.{member} of type string"
+    )
+    assert refused("json", body, 400).message == why
+
+
 @pytest.mark.parametrize("media", ["application/json", "text/plain", "application/yaml", ""])
 def test_other_media_types(media: str) -> None:
     with pytest.raises(ApiError) as raised:

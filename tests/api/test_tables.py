@@ -144,6 +144,7 @@ def test_the_table_of_one_object() -> None:
     assert first["rows"][0]["object"]["metadata"]["name"] == "c0"
     assert len(first["columnDefinitions"]) == 3
     later = orjson.loads(table_object(template, metadata, None, "9", "None", NOW))
+    assert orjson.loads(table_object(template, metadata, None, "", "None", NOW))["metadata"] == {}
     assert later["columnDefinitions"] is None
     assert later["rows"] == [{"cells": ["c0", 0, "60m"], "object": None}]
 

@@ -233,3 +233,15 @@ async def test_deleting_while_others_write(cluster: Cluster) -> None:
         else:
             alive.add(name)
     assert alive == {stored.name for stored in cluster.store.list(("", "configmaps"))}
+
+
+# preconditions
+
+
+@pytest.mark.parametrize("condition", [DeleteOptions(uid=""), DeleteOptions(resource_version="")])
+async def test_an_empty_precondition_is_met_by_nothing(cluster: Cluster, condition: DeleteOptions) -> None:
+    await cluster.client.create(MAPS, "default", config_map("a"))
+    asked = Asked(cluster.registry.table.by_storage(("", "configmaps")), "default", "a")
+    error = await refused(cluster.registry.delete(asked, condition))
+    assert error.code == 409
+    assert "in the precondition ()" in error.message

@@ -15,6 +15,7 @@ from kube32_sim.api.decode.diagnose import describe
 from kube32_sim.api.errors import ApiError, bad_request
 
 MOST_OPERATIONS = 10000
+_MEMBERS = frozenset(("op", "path", "from", "value"))
 #: Bytes that the copies of one patch may add up to; copies of copies grow fast.
 MOST_COPIED = 3 * 2**20
 
@@ -195,8 +196,9 @@ def apply_json_patch(obj: dict[str, Any], operations: Any) -> Any:
     check_operations(operations)
     draft = _Draft(obj)
     try:
-        for operation in operations:
-            apply = _OPERATIONS.get(operation.get("op")) if isinstance(operation.get("op"), str) else None
+        for operation in operations or ():
+            name = operation.get("op") if operation is not None else None
+            apply = _OPERATIONS.get(name) if isinstance(name, str) else None
             if apply is None:
                 raise _CannotApply
             apply(draft, operation)
@@ -206,18 +208,36 @@ def apply_json_patch(obj: dict[str, Any], operations: Any) -> Any:
 
 
 def check_operations(operations: Any) -> None:
+    """Raises ApiError 400 or 413; null is a patch without operations."""
+    if operations is None:
+        return
     if not isinstance(operations, list):
-        raise bad_request(f"error decoding patch: {_mismatch(operations)} into Go value of type jsonpatch.Patch")
+        raise bad_request(f"error decoding patch: {_mismatch(operations)} into Go value of type []handlers.jsonPatchOp")
     if len(operations) > MOST_OPERATIONS:
         raise ApiError(
             413,
             "RequestEntityTooLarge",
-            f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(operations)}",
+            "Request entity too large: The allowed maximum operations in a JSON patch is "
+            f"{MOST_OPERATIONS}, got {len(operations)}",
         )
     for operation in operations:
-        if not isinstance(operation, dict):
-            what = f"{_mismatch(operation)} into Go value of type jsonpatch.Operation"
+        if operation is not None and not isinstance(operation, dict):
+            what = f"{_mismatch(operation)} into Go value of type handlers.jsonPatchOp"
             raise bad_request(f"error decoding patch: {what}")
+
+
+def unknown_members(operations: Any) -> list[str]:
+    """Paths of the members of operations that mean nothing; raises ApiError 400 where one that does is no string."""
+    check_operations(operations)
+    found = []
+    for index, operation in enumerate(operations or ()):
+        for name, value in (operation or {}).items():
+            if name not in _MEMBERS:
+                found.append(f"[{index}].{name}")
+            elif name != "value" and value is not None and not isinstance(value, str):
+                what = f"{_mismatch(value)} into Go struct field jsonPatchOp.{name} of type string"
+                raise bad_request(f"error decoding patch: {what}")
+    return found
 
 
 def _mismatch(value: Any) -> str:
