@@ -32,13 +32,16 @@ class HttpClient:
     """Use as `async with HttpClient(access) as client`, or call `close`.  Must be made inside a running event loop.
 
     timeout: seconds that an answer may take.  Failures are ApiError where the server answered, and Unreachable where it
-    did not.  tells: log when the server stops answering, and when it answers again.
+    did not.  tells: log when the server stops answering, and when it answers again.  program: who writes, as
+    managedFields tell.
     """
 
-    def __init__(self, access: Access, *, timeout: float | None = 60, tells: bool = False) -> None:
+    def __init__(
+        self, access: Access, *, timeout: float | None = 60, tells: bool = False, program: str = "kube32-sim"
+    ) -> None:
         self._base = access.server.rstrip("/")
         self._tells, self._answered = tells, True
-        headers = {"User-Agent": f"kube32-sim/{VERSION}", "Accept": JSON}
+        headers = {"User-Agent": f"{program}/{VERSION} (kube32-sim)", "Accept": JSON}
         if access.token:
             headers["Authorization"] = f"Bearer {access.token}"
         elif access.username:

@@ -35,12 +35,17 @@ def _selection(row: ResourceType, namespace: str, labels: str, fields: str) -> S
 
 
 class LocalClient:
-    """user: on whose behalf it writes, such as `system:kube-scheduler`."""
+    """user: on whose behalf it writes.  program: which field manager that is, such as `kube-scheduler`."""
 
-    def __init__(self, registry: Registry, hub: Hub, user: str = "system:admin") -> None:
+    def __init__(self, registry: Registry, hub: Hub, user: str = "system:admin", program: str = "kube32-sim") -> None:
         self._registry = registry
         self._hub = hub
         self._user = user
+        self._program = program
+
+    def of(self, program: str) -> LocalClient:
+        """The same for another program."""
+        return LocalClient(self._registry, self._hub, self._user, program)
 
     def _row(self, resource: Resource) -> ResourceType:
         row = self._registry.table.by_path(resource.group, resource.version, resource.plural)
@@ -49,7 +54,8 @@ class LocalClient:
         return row
 
     def _asked(self, row: ResourceType, namespace: str, name: str, subresource: str = "") -> Asked:
-        return Asked(row, namespace if row.namespaced else "", name, subresource, user=self._user)
+        place = namespace if row.namespaced else ""
+        return Asked(row, place, name, subresource, user=self._user, manager=self._program)
 
     @staticmethod
     def _shown(row: ResourceType, obj: JsonObject) -> JsonObject:
@@ -176,6 +182,10 @@ class LocalClient:
     def pulse(self, resource: Resource, namespace: str, name: str, version: str, heartbeat: Heartbeat) -> Pulse | None:
         row = self._row(resource)
         asked = self._asked(row, namespace, name)
+        stored = self._registry.store.get(row.storage, asked.key)
+        entries = stored.object()["metadata"].get("managedFields") if stored is not None else None
+        if entries and entries[-1]["manager"] != self._program:
+            return None  # others have written since: this write is to be told of after theirs
         return self._registry.store.pulse(row.storage, asked.key, int(version), heartbeat)
 
     async def patch(

@@ -62,8 +62,10 @@ class Loops:
         computed = ComputedEndpoints.storages if "endpoints" in options.loops else ()
         every, at_once = options.reconcile_interval, None
 
+        controllers, binding = client.of("kube-controller-manager"), client.of("kube-scheduler")
+
         def runner(loop: Loop, interval: float | None, source: Source = view) -> Runner:
-            return Runner(loop, source, client, recorder, clock, interval)
+            return Runner(loop, source, binding if loop is scheduler else controllers, recorder, clock, interval)
 
         def sweeping(loop: NamespaceController | GarbageCollector | ResourceQuotaController) -> Runner:
             return runner(loop, at_once, loop.source)

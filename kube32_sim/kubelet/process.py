@@ -17,6 +17,9 @@ from kube32_sim.kubelet.boards import profiles
 START_EVERY = 0.003
 """Seconds between two boards of a process, so that a thousand do not all register in one moment."""
 
+PROGRAM = "kubelet"
+"""What boards are called in managedFields."""
+
 log = logging.getLogger(__name__)
 
 
@@ -54,7 +57,7 @@ async def run_boards(access: Access, names: Sequence[str], profile: str, pace: P
     """Run boards over HTTP until cancelled.  A server that is not there (yet) is waited for."""
     from kube32_sim.http_client import HttpClient
 
-    async with HttpClient(access, tells=True) as client:
+    async with HttpClient(access, tells=True, program=PROGRAM) as client:
         boards = Boards(client, RealClock(), Ids(), [(name, profile) for name in names], pace)
         log.info("boards of kind %s for %s: %s", profile, access.server, _named(names))
         await _look_at_server(client)

@@ -21,6 +21,8 @@ class Asked(NamedTuple):
     subresource: str = ""
     dry_run: bool = False
     user: str = "system:admin"
+    manager: str = "kube32-sim"
+    """The field manager that the write is told of as in managedFields."""
 
     @property
     def key(self) -> str:

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from kube32_sim.api import admission, errors
+from kube32_sim.api import admission, conversion, errors
+from kube32_sim.api.configuration import Configuration
+from kube32_sim.api.managed.manager import FieldManager, Writer
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.api.strategies.base import Context
@@ -20,6 +22,13 @@ from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
 from kube32_sim.registry.asked import Asked, Computed, Hooks, Result
 from kube32_sim.registry.deletion import background, check_preconditions, plan_deletion
+from kube32_sim.registry.identity import (
+    check_current,
+    check_named,
+    fit_namespace,
+    generated_name,
+    name_mismatch,
+)
 from kube32_sim.registry.lookup import StoreLookup
 from kube32_sim.registry.own import Own
 from kube32_sim.storage.interface import JsonObject, KeyExists, KeyMissing, Remove, Store
@@ -72,6 +81,10 @@ class Registry:
         self._collects_garbage = collects_garbage
         self._counts_reports = counts_reports
         self._computed = computed
+        self.fields = FieldManager(table)
+
+    def writer(self, asked: Asked) -> Writer:
+        return Writer(asked.row, asked.manager, asked.subresource, self.clock.timestamp())
 
     def context(self, asked: Asked) -> Context:
         return Context(
@@ -108,17 +121,20 @@ class Registry:
 
     # create
 
-    async def create(self, asked: Asked, obj: JsonObject) -> Result:
+    async def create(self, asked: Asked, obj: JsonObject, *, managed: bool = False) -> Result:
+        """managed: its managedFields are what they should be."""
         row = asked.row
         self.refuse_computed(row, "create")
         metadata = obj.setdefault("metadata", {})
-        self._fit_namespace(asked, metadata)
+        fit_namespace(asked, metadata)
         if metadata.get("resourceVersion"):
             raise errors.bad_request("resourceVersion should not be set on objects to be created")
         if asked.name and metadata.get("name", asked.name) != asked.name:
             raise name_mismatch(metadata.get("name", ""), asked.name)
         asked = asked._replace(name=metadata.get("name", "") or asked.name)
         row.strategy.default(obj)
+        if not managed:
+            self.fields.created(self.writer(asked), obj)
         warnings = list(admission.mutate("create", obj, None, self.context(asked), self._config))
         if not metadata.get("name") and metadata.get("generateName"):
             asked = asked._replace(name=self._free_name(asked, metadata["generateName"]))
@@ -145,7 +161,7 @@ class Registry:
     def _prepare_new(self, asked: Asked, obj: JsonObject) -> Sequence[str]:
         row, metadata = asked.row, obj["metadata"]
         context = self.context(asked)
-        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"):
+        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
             metadata.pop(name, None)
         metadata["uid"] = self.ids.uid()
         metadata["creationTimestamp"] = context.now
@@ -174,45 +190,49 @@ class Registry:
             error.message = f"object is being deleted: {error.message}"
         return error
 
-    @staticmethod
-    def _fit_namespace(asked: Asked, metadata: JsonObject) -> None:
-        given = metadata.get("namespace", "")
-        if not asked.row.namespaced:
-            metadata.pop("namespace", None)
-        elif given and given != asked.namespace:
-            raise errors.bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request"
-            )
-        else:
-            metadata["namespace"] = asked.namespace
-
     # update and patch
 
     async def update(self, asked: Asked, obj: JsonObject) -> Result:
         """PUT: the whole object, or with asked.subresource its part."""
         metadata = obj.setdefault("metadata", {})
-        name = metadata.get("name", "")
-        if not name:
-            raise errors.bad_request(
-                f"the name of the object ({asked.name} based on URL) was undeterminable: name must be provided"
-            )
-        if name != asked.name:
-            raise name_mismatch(name, asked.name)
-        self._fit_namespace(asked, metadata)
+        check_named(metadata, asked.name)
+        fit_namespace(asked, metadata)
         return await self._change(asked, lambda current: obj, patch=False)
 
-    async def patch(self, asked: Asked, change: Change) -> Result:
-        """PATCH: `change` makes the wanted object of a copy of the current one."""
-        return await self._change(asked, change, patch=True)
+    async def patch(self, asked: Asked, change: Change, *, managed: bool = False) -> Result:
+        """PATCH: `change` makes the wanted object of a copy of the current one, with its managedFields if managed."""
+        return await self._change(asked, change, patch=True, managed=managed)
 
-    async def _change(self, asked: Asked, change: Change, *, patch: bool) -> Result:
+    async def apply(self, asked: Asked, configuration: Configuration, *, force: bool) -> Result:
+        """PATCH with a configuration (server-side apply): of the object there is, or a new one."""
+        writer, wanted = self.writer(asked), configuration.value
+
+        def change(current: JsonObject | None) -> JsonObject:
+            made = configuration.decoded(self.fields.applied(writer, wanted, current, force=force))
+            return conversion.from_view(asked.row, made)
+
+        try:
+            return await self._change(asked, change, patch=True, managed=True)
+        except errors.ApiError as error:
+            if error.code != 404 or asked.subresource or self.store.get(asked.row.storage, asked.key) is not None:
+                raise
+        obj = change(None)
+        metadata = obj["metadata"]
+        check_named(metadata, asked.name)
+        if metadata.get("uid"):
+            why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
+            raise errors.conflict(asked.row.group, asked.row.plural, asked.name, why)
+        metadata.pop("resourceVersion", None)
+        return await self.create(asked, obj, managed=True)
+
+    async def _change(self, asked: Asked, change: Change, *, patch: bool, managed: bool = False) -> Result:
         row = asked.row
         self.refuse_computed(row, "patch" if patch else "update")
         outcome, warnings = _Outcome(), list[str]()
 
         def updater(current: StoredObject) -> JsonObject | Remove | None:
             wanted = change(current.copy()) if patch else change({})
-            outcome.obj = self._checked_update(asked, wanted, current, patch, warnings)
+            outcome.obj = self._checked_update(asked, wanted, current, patch, managed, warnings)
             outcome.revision = str(current.revision)
             outcome.removed = current.deleting and self._may_go(row, outcome.obj)
             if asked.dry_run:
@@ -235,7 +255,7 @@ class Registry:
         return self._counts_reports and asked.subresource == "status" and asked.row.strategy.status_is_report
 
     def _checked_update(
-        self, asked: Asked, obj: JsonObject, current: StoredObject, patch: bool, warnings: list[str]
+        self, asked: Asked, obj: JsonObject, current: StoredObject, patch: bool, managed: bool, warnings: list[str]
     ) -> JsonObject:
         row, strategy = asked.row, asked.row.strategy
         old = current.object()
@@ -243,13 +263,14 @@ class Registry:
         if patch:
             if metadata.get("name") != asked.name:
                 raise name_mismatch(metadata.get("name", ""), asked.name)
-            self._fit_namespace(asked, metadata)
-        self._check_current(asked, metadata, old_metadata, patch)
+            fit_namespace(asked, metadata)
+        check_current(asked, metadata, old_metadata, patch)
         strategy.default(obj)
+        if not managed:
+            self.fields.updated(self.writer(asked), obj, old)
         context = self.context(asked)
         warnings += admission.mutate("update", obj, old, context, self._config)
         metadata = obj["metadata"]
-        metadata.pop("managedFields", None)
         metadata.setdefault("uid", old_metadata.get("uid", ""))
         for name in SYSTEM_FIELDS:
             if name in old_metadata:
@@ -277,26 +298,6 @@ class Registry:
         metadata = obj["metadata"]
         waits = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds", 0)
         return not waits and row.strategy.releasable(obj)
-
-    @staticmethod
-    def _check_current(asked: Asked, metadata: JsonObject, old: JsonObject, patch: bool) -> None:
-        row, version = asked.row, metadata.get("resourceVersion", "")
-        uid = metadata.get("uid")
-        if uid and uid != old.get("uid") and not patch:
-            path = f"/registry/{row.storage[1]}/{asked.key}"
-            raise errors.conflict(
-                row.group,
-                row.plural,
-                asked.name,
-                f"StorageError: invalid object, Code: 4, Key: {path}, ResourceVersion: 0, AdditionalErrorMsg: "
-                f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old.get('uid', '')}",
-            )
-        if version and version != "0":
-            if version != old["resourceVersion"]:
-                raise errors.conflict(row.group, row.plural, asked.name, errors.MODIFIED)
-        elif not row.strategy.unconditional_update and not patch:
-            failure = errors.invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
-            raise errors.invalid(row.group, row.plural, asked.name, [failure])
 
     async def finish(self, asked: Asked, change: Callable[[JsonObject], JsonObject]) -> Result:
         """A change that skips strategies: binding, finalize and other subresources with rules of their own.
@@ -365,12 +366,3 @@ class Registry:
                 new_under_its_name = error.code == 409 and not (options.uid or options.resource_version)
                 if error.code != 404 and not new_under_its_name:
                     raise
-
-
-def generated_name(base: str, ids: Ids) -> str:
-    """`base` cut to 58 characters, and five random ones."""
-    return base[: 63 - 5] + ids.suffix(5)
-
-
-def name_mismatch(given: str, asked: str) -> errors.ApiError:
-    return errors.bad_request(f"the name of the object ({given}) does not match the name on the URL ({asked})")

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kube32_sim.api import errors, reviews, scale
+from kube32_sim.api.bodies import Patcher
+from kube32_sim.api.configuration import Configuration
+from kube32_sim.api.options import WriteOptions
 from kube32_sim.api.steering import RUN_SECONDS
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.eviction import evict
-from kube32_sim.registry.registry import Registry
+from kube32_sim.registry.registry import Change, Registry
 from kube32_sim.registry.unbinding import unbind
 from kube32_sim.storage.interface import JsonObject
 
@@ -102,14 +105,37 @@ def get_scale(registry: Registry, asked: Asked) -> JsonObject:
 
 async def put_scale(registry: Registry, asked: Asked, change: Callable[[JsonObject], JsonObject]) -> JsonObject:
     """`change` makes the wanted Scale of the current one; the object is updated as by an ordinary update."""
-    row = asked.row
+    row, writer = asked.row, registry.writer(asked)
 
     def apply(current: JsonObject) -> JsonObject:
-        now = scale.scale_of(row, current)
-        return scale.apply_scale(row, current, change(now))
+        before = scale.scale_of(row, current)
+        after = change(scale.scale_of(row, current))
+        registry.fields.scaled(writer, current, before, after)
+        return scale.apply_scale(row, current, after)
 
-    result = await registry.patch(asked._replace(subresource=""), apply)
-    return scale.scale_of(row, result.object())
+    return await _write_scale(registry, asked, apply)
+
+
+async def patch_scale(
+    registry: Registry, asked: Asked, patch: Patcher | Configuration, wanted: WriteOptions
+) -> JsonObject:
+    """The Scale is patched, or a configuration of it applied."""
+    if isinstance(patch, Patcher):
+        return await put_scale(registry, asked, lambda current: patch.apply(current, wanted.field_validation)[0])
+    row, writer = asked.row, registry.writer(asked)
+
+    def apply(current: JsonObject) -> JsonObject:
+        before = scale.scale_of(row, current)
+        after = registry.fields.scale_applied(writer, current, before, patch.value, force=wanted.force)
+        after = {name: value for name, value in after.items() if name not in ("apiVersion", "kind")}
+        return scale.apply_scale(row, current, patch.decoded(after))
+
+    return await _write_scale(registry, asked, apply)
+
+
+async def _write_scale(registry: Registry, asked: Asked, apply: Change) -> JsonObject:
+    result = await registry.patch(asked._replace(subresource=""), apply, managed=True)
+    return scale.scale_of(asked.row, result.object())
 
 
 # token

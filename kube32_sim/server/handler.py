@@ -17,7 +17,9 @@ from multidict import CIMultiDict
 
 from kube32_sim.api import bodies, errors, media, options, paths
 from kube32_sim.api.builtin import deprecation
+from kube32_sim.api.configuration import Configuration
 from kube32_sim.api.errors import ApiError
+from kube32_sim.api.managed.entries import manager_name
 from kube32_sim.api.media import Accepted
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.resources import ResourceType, Subresource
@@ -59,9 +61,10 @@ class Call:
         self.accepted = media.PLAIN
         self.stream_headers = CIMultiDict(JSON_HEADERS)
 
-    def asked(self, dry_run: bool = False) -> Asked:
+    def asked(self, wanted: options.WriteOptions = options.PLAIN_WRITE) -> Asked:
         info = self.info
-        return Asked(self.row, info.namespace, info.name, info.subresource, dry_run, self.user.name)
+        manager = manager_name(wanted.field_manager, self.request.headers.get("User-Agent", ""))
+        return Asked(self.row, info.namespace, info.name, info.subresource, wanted.dry_run, self.user.name, manager)
 
 
 class Handler:
@@ -267,17 +270,20 @@ class Handler:
         if not call.row.stored:
             reviewed = virtual.review(self._registry, call.row, obj, call.user)
             return self._plain(call, reviewed, 201, warnings)
-        result = await self._registry.create(call.asked(wanted.dry_run), self._shapes.stored(call.row, obj))
+        result = await self._registry.create(call.asked(wanted), self._shapes.stored(call.row, obj))
         return self._result(call, replace(result, warnings=[*warnings, *result.warnings]))
 
     async def _update(self, call: Call) -> web.StreamResponse:
         wanted = options.update_options(call.query)
         obj, warnings = await self._body(call, wanted.field_validation)
-        result = await self._registry.update(call.asked(wanted.dry_run), self._shapes.stored(call.row, obj))
+        result = await self._registry.update(call.asked(wanted), self._shapes.stored(call.row, obj))
         return self._result(call, replace(result, warnings=[*warnings, *result.warnings]))
 
     async def _patch(self, call: Call) -> web.StreamResponse:
         patcher, wanted = await self._patcher(call, call.row)
+        if isinstance(patcher, Configuration):
+            result = await self._registry.apply(call.asked(wanted), patcher, force=wanted.force)
+            return self._result(call, replace(result, warnings=[*patcher.warnings, *result.warnings]))
         warnings: list[str] = []
 
         def change(current: JsonObject) -> JsonObject:
@@ -286,21 +292,18 @@ class Handler:
             warnings.extend(found)
             return self._shapes.stored(call.row, obj)
 
-        result = await self._registry.patch(call.asked(wanted.dry_run), change)
+        result = await self._registry.patch(call.asked(wanted), change)
         return self._result(call, replace(result, warnings=[*warnings, *result.warnings]))
 
-    async def _patcher(self, call: Call, row: ResourceType) -> tuple[bodies.Patcher, options.WriteOptions]:
+    async def _patcher(
+        self, call: Call, row: ResourceType
+    ) -> tuple[bodies.Patcher | Configuration, options.WriteOptions]:
         data = await read_body(call.request)
         patcher = bodies.patcher(data, call.request.headers.get("Content-Type", ""), row)
-        apply = patcher.kind == "apply"
-        wanted = options.patch_options(call.query, apply=apply)
-        if apply:
-            namespace = call.info.namespace
-            if namespace and self._registry.lookup.get(("", "namespaces"), "", namespace) is None:
-                raise errors.not_found("", "namespaces", namespace)
-            # as servers from before server-side apply answer: clients know what to say then
-            raise errors.unsupported_media_type("server-side apply is not supported by kube32-sim")
-        return patcher, wanted
+        if patcher.kind != "apply":
+            return patcher, options.patch_options(call.query)
+        wanted = options.patch_options(call.query, apply=True)
+        return Configuration(data, row, wanted.field_validation), wanted
 
     async def _delete_options(self, call: Call) -> options.DeleteOptions:
         data = await read_body(call.request)
@@ -360,7 +363,7 @@ class Handler:
             version = "v1beta1"  # old clients evict by the version that was served before
         row = bodies.expected(sub.group or call.row.group, version, sub.kind)
         body, warnings = await self._body(call, wanted.field_validation, row)
-        obj = await subresources.create(self._registry, call.asked(wanted.dry_run), body)
+        obj = await subresources.create(self._registry, call.asked(wanted), body)
         return self._plain(call, obj, 201, warnings)
 
     async def _scale(self, call: Call) -> web.StreamResponse:
@@ -373,12 +376,8 @@ class Handler:
         elif call.info.verb == "update":
             wanted = options.update_options(call.query)
             body, _ = await self._body(call, wanted.field_validation, expected)
-            obj = await subresources.put_scale(self._registry, call.asked(wanted.dry_run), lambda _: body)
+            obj = await subresources.put_scale(self._registry, call.asked(wanted), lambda _: body)
         else:
             patcher, wanted = await self._patcher(call, expected)
-            obj = await subresources.put_scale(
-                self._registry,
-                call.asked(wanted.dry_run),
-                lambda current: patcher.apply(current, wanted.field_validation)[0],
-            )
+            obj = await subresources.patch_scale(self._registry, call.asked(wanted), patcher, wanted)
         return self._plain(call, obj)

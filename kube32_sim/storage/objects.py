@@ -20,8 +20,15 @@ from kube32_sim.storage.interface import EventType, Heartbeat, JsonObject, Stora
 
 _HEAD = b'{"metadata":{"resourceVersion":"%d",'
 _META_START = len(b'{"metadata":')
+_STAMP = b'"time":"'
+"""Before the times in managedFields, and nowhere else in metadata: quotes in texts are escaped."""
 BEAT_SIZE = 256
 """Bytes that a heartbeat in the history takes, roughly."""
+
+
+def _second(text: str) -> bytes:
+    """An RFC 3339 time as managedFields give it: to the second."""
+    return text.encode()[:19] + b"Z"
 
 
 NO_LABELS: dict[str, str] = {}
@@ -87,6 +94,9 @@ class StoredObject:
     ) -> None:
         metadata = obj["metadata"]
         metadata.pop("resourceVersion", None)
+        entries = metadata.pop("managedFields", None)
+        if entries:
+            metadata["managedFields"] = entries  # wherever they were put, they come last
         meta = orjson.dumps(metadata)
         rest = orjson.dumps({name: value for name, value in obj.items() if name != "metadata"})
         head = _HEAD % revision
@@ -139,9 +149,15 @@ class StoredObject:
         return self._successor(revision, head + self.raw[old_head:], len(head) - old_head)
 
     def tells(self, heartbeat: Heartbeat) -> bool:
-        """Whether a heartbeat stands in the content, outside of the metadata, as often as it should."""
+        """Whether a heartbeat stands in the content, outside of the metadata, as often as it should.
+
+        In the metadata it is the last write that managedFields tell of.
+        """
         text = f'"{heartbeat.field}":"{heartbeat.text}"'
-        return self.raw.count(text.encode(), self._meta_end) == heartbeat.times
+        if self.raw.count(text.encode(), self._meta_end) != heartbeat.times:
+            return False
+        stamp = self.raw.rfind(_STAMP, 0, self._meta_end) + len(_STAMP)
+        return stamp < len(_STAMP) or self.raw.startswith(_second(heartbeat.text), stamp)
 
     def beaten(self, revision: int, told: Heartbeat, text: str) -> Beaten:
         """The content with another text, of the same length, in the place of a heartbeat that it tells of."""
@@ -198,9 +214,14 @@ class Beaten(StoredObject):
     def raw(self) -> bytes:  # type: ignore[override]
         base, field = self.base, self.told.field
         raw, end = base.raw, base._meta_end
+        stamp = raw.rfind(_STAMP, 0, end) + len(_STAMP)
         before, after = f'"{field}":"{self.told.text}"', f'"{field}":"{self.text}"'
         head, old_head = _HEAD % self.revision, len(_HEAD % base.revision)
-        return b"".join((head, raw[old_head:end], raw[end:].replace(before.encode(), after.encode())))
+        rest = raw[end:].replace(before.encode(), after.encode())
+        if stamp < len(_STAMP):
+            return b"".join((head, raw[old_head:end], rest))
+        second = _second(self.text)
+        return b"".join((head, raw[old_head:stamp], second, raw[stamp + len(second) : end], rest))
 
     @property
     def _meta_end(self) -> int:  # type: ignore[override]

@@ -1,0 +1,63 @@
+"""The body of a server-side apply: an object in YAML (or JSON) that says only what its manager wants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kube32_sim.api import errors, jsontext, strictness
+from kube32_sim.api.custom import decode_custom
+from kube32_sim.api.decode import DecodeError, cannot_be_handled, decode_value
+from kube32_sim.api.resources import ResourceType
+
+JsonObject = dict[str, Any]
+
+
+def _read(data: bytes) -> tuple[Any, list[str]]:
+    """The document, and texts for keys that occur twice; most are JSON, which is read sooner as such."""
+    from kube32_sim.api import yamltext
+
+    try:
+        if data.lstrip().startswith(b"{"):
+            value = jsontext.loads(data)
+            if not jsontext.may_repeat(data, jsontext.check_depth(value)):
+                return value, []
+    except jsontext.JsonError:
+        pass
+    try:
+        value, repeated = yamltext.loads(data)
+        jsontext.check_depth(value)
+    except (yamltext.YamlError, jsontext.JsonError) as error:
+        raise errors.bad_request(f"error decoding YAML: {error}") from None
+    return value, repeated
+
+
+class Configuration:
+    """value: the object without apiVersion and kind.  warnings: keys that occur twice, where that is only warned of."""
+
+    def __init__(self, data: bytes, row: ResourceType, field_validation: str) -> None:
+        """Raises ApiError 400: no YAML, an object of another type, a key twice where that is refused."""
+        value, repeated = _read(data)
+        if value is not None and not isinstance(value, dict):
+            raise errors.bad_request("error decoding YAML: the document is no object")
+        if repeated and field_validation == strictness.STRICT:
+            raise errors.bad_request(f"error strict decoding YAML: {', '.join(repeated)}")
+        self.value: JsonObject = value or {}
+        self.warnings: list[str] = [] if field_validation == strictness.IGNORE else list(repeated)
+        self._row = row
+        self._check_type(self.value.pop("apiVersion", ""), self.value.pop("kind", ""))
+
+    def _check_type(self, api_version: Any, kind: Any) -> None:
+        row = self._row
+        group, _, version = str(api_version or "").rpartition("/")
+        if (str(api_version or ""), kind or "") != (row.api_version, row.kind):
+            raise errors.bad_request(f"invalid object type: {group}/{version}, Kind={kind or ''}")
+
+    def decoded(self, obj: JsonObject) -> JsonObject:
+        """What applying it has made, in the row's form; raises ApiError 400 where a value is none of its type."""
+        row = self._row
+        if not row.schema:
+            return decode_custom(obj, row.kind, row)[0]
+        try:
+            return decode_value(obj, row.schema)[0]
+        except DecodeError as error:
+            raise cannot_be_handled(row.kind, row.version, row.kind, str(error)) from None
