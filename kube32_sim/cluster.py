@@ -28,7 +28,7 @@ from kube32_sim.arguments import PROGRAM
 from kube32_sim.bootstrap import bootstrap
 from kube32_sim.client import CLOCKS
 from kube32_sim.clock import Clock, RealClock, VirtualClock
-from kube32_sim.computed import ComputedEndpoints
+from kube32_sim.computed import COMPUTED, ComputedEndpoints
 from kube32_sim.durations import format_duration, seconds_of
 from kube32_sim.hooks import WriteHooks
 from kube32_sim.ids import Ids
@@ -141,7 +141,10 @@ class Cluster:
             context, ca = tls.context_from_files(options.tls_cert, options.tls_key)
         tokens, token = self._tokens()
         metrics = Metrics(self.store, self.hub)
-        documents = Documents(self.registry.table, metrics.text, lambda: self._ready, CustomDefinitions(self.store))
+        computed = COMPUTED if "endpoints" in options.loops else ()
+        documents = Documents(
+            self.registry.table, metrics.text, lambda: self._ready, CustomDefinitions(self.store), computed
+        )
         handler = Handler(
             self.registry, self.hub, Authenticator(tokens, self.clock.now, self.registry.lookup), documents
         )

@@ -7,9 +7,11 @@ wants is `media.negotiate_discovery`'s decision; schemas are `openapi`'s subject
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import platform
 import re
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import orjson
@@ -23,6 +25,7 @@ from kube32_sim.version import GIT_VERSION
 
 JsonObject = dict[str, Any]
 
+READ = ("get", "list", "watch")
 _VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?").fullmatch
 _STAGES = {None: 2, "beta": 1, "alpha": 0}
 
@@ -102,26 +105,42 @@ def _sorted_rows(table: ResourceTable, group: str, version: str) -> list[Resourc
     return sorted(table.rows(group, version), key=lambda row: row.plural)
 
 
-def resource_list(table: ResourceTable, group: str, version: str) -> JsonObject:
-    """`/api/v1` and `/apis/GROUP/VERSION`."""
+Storages = Collection[tuple[str, str]]
+
+
+def _verbs(row: ResourceType, read_only: Storages) -> tuple[str, ...]:
+    return tuple(verb for verb in row.verbs if verb in READ) if row.storage in read_only else row.verbs
+
+
+def storage_version_hash(row: ResourceType) -> str:
+    """Tells clients which type objects are stored as; row: that type's own (`ResourceTable.by_storage`)."""
+    named = f"{row.group}/{row.version}/{row.kind}".encode()
+    return base64.b64encode(hashlib.sha256(named).digest()[:8]).decode()
+
+
+def resource_list(table: ResourceTable, group: str, version: str, read_only: Storages = ()) -> JsonObject:
+    """`/api/v1` and `/apis/GROUP/VERSION`; read_only: storages of types that nobody may write."""
     rows = _sorted_rows(table, group, version)
     if not rows:
         raise path_not_found()
     resources = []
     for row in rows:
-        resources.append(_resource(row))
+        entry = _resource(row, read_only)
+        if row.stored and "watch" in row.verbs:
+            entry["storageVersionHash"] = storage_version_hash(table.by_storage(row.storage))
+        resources.append(entry)
         resources.extend(_subresource(row, sub) for sub in row.subresources)
     api_version = {"apiVersion": "v1"} if group else {}
     return {"kind": "APIResourceList", **api_version, "groupVersion": rows[0].api_version, "resources": resources}
 
 
-def _resource(row: ResourceType) -> JsonObject:
+def _resource(row: ResourceType, read_only: Storages) -> JsonObject:
     entry: JsonObject = {
         "name": row.plural,
         "singularName": row.singular,
         "namespaced": row.namespaced,
         "kind": row.kind,
-        "verbs": row.verbs,
+        "verbs": _verbs(row, read_only),
     }
     return {**entry, **_names(row)}
 
@@ -147,7 +166,7 @@ def _subresource(row: ResourceType, sub: Subresource) -> JsonObject:
     }
 
 
-def aggregated(table: ResourceTable, *, core: bool, version: str) -> JsonObject:
+def aggregated(table: ResourceTable, *, core: bool, version: str, read_only: Storages = ()) -> JsonObject:
     """Everything under `/api` (core) or `/apis` in one document; version: `v2` or `v2beta1`."""
     items = [
         {
@@ -155,7 +174,7 @@ def aggregated(table: ResourceTable, *, core: bool, version: str) -> JsonObject:
             "versions": [
                 {
                     "version": name,
-                    "resources": [_aggregated_resource(row) for row in _sorted_rows(table, group, name)],
+                    "resources": [_aggregated_resource(row, read_only) for row in _sorted_rows(table, group, name)],
                     "freshness": "Current",
                 }
                 for name in versions
@@ -175,13 +194,13 @@ def _response_kind(row: ResourceType, kind: str, group: str, version: str) -> Js
     return {"group": group, "version": version, "kind": kind}
 
 
-def _aggregated_resource(row: ResourceType) -> JsonObject:
+def _aggregated_resource(row: ResourceType, read_only: Storages) -> JsonObject:
     entry: JsonObject = {
         "resource": row.plural,
         "responseKind": _response_kind(row, row.kind, "", ""),
         "scope": "Namespaced" if row.namespaced else "Cluster",
         "singularResource": row.singular,
-        "verbs": row.verbs,
+        "verbs": _verbs(row, read_only),
         **_names(row),
     }
     if row.subresources:
@@ -211,11 +230,13 @@ def encode(document: JsonObject) -> Document:
 class Discovery:
     """The documents of one table, encoded and kept until the table changes.
 
-    address: `host:port` that `/api` tells clients, set when the server knows its port.
+    address: `host:port` that `/api` tells clients, set when the server knows its port.  read_only: storages of types
+    that nobody may write, because they are computed.
     """
 
-    def __init__(self, table: ResourceTable, address: str = "") -> None:
+    def __init__(self, table: ResourceTable, address: str = "", read_only: Storages = ()) -> None:
         self._table = table
+        self._read_only = read_only
         self._documents: dict[tuple[str, str, str, str], Document] = {}
         self._changed = -1
         self.address = address
@@ -239,9 +260,10 @@ class Discovery:
 
     def _compute(self, prefix: str, group: str, version: str, aggregated_version: str) -> JsonObject:
         if aggregated_version and not group and not version:
-            return aggregated(self._table, core=prefix == "api", version=aggregated_version)
+            core = prefix == "api"
+            return aggregated(self._table, core=core, version=aggregated_version, read_only=self._read_only)
         if version:
-            return resource_list(self._table, group, version)
+            return resource_list(self._table, group, version, self._read_only)
         if group:
             return group_document(self._table, group)
         return api_versions(self.address) if prefix == "api" else group_list(self._table)

@@ -31,7 +31,7 @@ def answer(
 ) -> web.Response:
     headers: CIMultiDict[str] = CIMultiDict(extra)
     headers["Content-Type"] = content_type
-    headers["Cache-Control"] = "no-cache, private"
+    headers.setdefault("Cache-Control", "no-cache, private")
     for text in _within_bounds(warnings):
         headers.add("Warning", f"299 - {quoted(text)}")
     return web.Response(body=body, status=status, headers=headers)

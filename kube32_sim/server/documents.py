@@ -50,7 +50,7 @@ class CustomDefinitions:
 class Documents:
     """metrics: the Prometheus text.  ready: whether the server may be used.  (`discovery.address` is set later.)
 
-    definitions: CustomResourceDefinitions, whose schemas OpenAPI has.
+    definitions: CustomResourceDefinitions, whose schemas OpenAPI has.  computed: storages of what nobody may write.
     """
 
     def __init__(
@@ -59,8 +59,9 @@ class Documents:
         metrics: Callable[[], str],
         ready: Callable[[], bool],
         definitions: StoredDefinitions | None = None,
+        computed: discovery.Storages = (),
     ) -> None:
-        self.discovery = discovery.Discovery(table)
+        self.discovery = discovery.Discovery(table, read_only=computed)
         self._openapi = OpenAPI(table, definitions)
         self._caches = RealClock()  # those of clients, who live in their own time
         self._metrics = metrics

@@ -59,6 +59,7 @@ def test_core(table: ResourceTable) -> None:
         "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
         "shortNames": ["po"],
         "categories": ["all"],
+        "storageVersionHash": "xPOwRZ+Yhw8=",
     }
     assert entries["serviceaccounts/token"] == {
         "name": "serviceaccounts/token",
@@ -70,6 +71,36 @@ def test_core(table: ResourceTable) -> None:
         "verbs": ["create"],
     }
     assert "shortNames" not in entries["secrets"]
+    without = {name for name, entry in entries.items() if "storageVersionHash" not in entry and "/" not in name}
+    assert without == {"bindings", "componentstatuses"}
+    assert not any("storageVersionHash" in entry for name, entry in entries.items() if "/" in name)
+
+
+def test_the_storage_version_is_that_of_the_stored_type(table: ResourceTable) -> None:
+    """Two versions, two groups, one storage: one hash."""
+    discovery = Discovery(table)
+
+    def hash_of(path: str, name: str) -> str:
+        resources = get(discovery, path)["resources"]
+        return next(entry["storageVersionHash"] for entry in resources if entry["name"] == name)
+
+    events = [hash_of(path, "events") for path in ("/api/v1", "/apis/events.k8s.io/v1")]
+    assert events == ["r2yiGXH7wu8="] * 2
+    scalers = [hash_of(f"/apis/autoscaling/{version}", "horizontalpodautoscalers") for version in ("v1", "v2")]
+    assert scalers == ["qwQve8ut294="] * 2
+    assert hash_of("/apis/apps/v1", "deployments") == "8aSe+NMegvE="
+
+
+def test_what_nobody_may_write_has_no_verbs_for_it(table: ResourceTable) -> None:
+    computed = {("", "endpoints"), ("discovery.k8s.io", "endpointslices")}
+    discovery = Discovery(table, read_only=computed)
+    core = {entry["name"]: entry for entry in get(discovery, "/api/v1")["resources"]}
+    assert core["endpoints"]["verbs"] == ["get", "list", "watch"]
+    assert "create" in core["services"]["verbs"]
+    items = get(discovery, "/apis", AGGREGATED)["items"]
+    (group,) = [item for item in items if item["metadata"]["name"] == "discovery.k8s.io"]
+    (slices,) = group["versions"][0]["resources"]
+    assert slices["verbs"] == ["get", "list", "watch"]
 
 
 def test_groups(table: ResourceTable) -> None:
@@ -125,6 +156,7 @@ def test_custom_types_come_and_go(table: ResourceTable) -> None:
                 "kind": "Widget",
                 "verbs": list(CUSTOM_VERBS),
                 "shortNames": ["wd"],
+                "storageVersionHash": "gIwvi5rymmg=",
             },
             {
                 "name": "widgets/status",
