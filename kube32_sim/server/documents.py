@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import formatdate
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from kube32_sim.api import discovery, media
-from kube32_sim.api.openapi import Answer, OpenAPI, StoredDefinitions
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.clock import RealClock
 from kube32_sim.storage.interface import Store
+
+if TYPE_CHECKING:
+    from kube32_sim.api.openapi import Answer, OpenAPI, StoredDefinitions
 
 JsonObject = dict[str, Any]
 
@@ -62,7 +65,7 @@ class Documents:
         computed: discovery.Storages = (),
     ) -> None:
         self.discovery = discovery.Discovery(table, read_only=computed)
-        self._openapi = OpenAPI(table, definitions)
+        self._openapi_of = table, definitions
         self._caches = RealClock()  # those of clients, who live in their own time
         self._metrics = metrics
         self._ready = ready
@@ -80,6 +83,12 @@ class Documents:
         if info.kind == "health":
             return self._health(info.prefix, info.rest, query)
         return None
+
+    @cached_property
+    def _openapi(self) -> OpenAPI:
+        from kube32_sim.api.openapi import OpenAPI  # takes its time, which a start has not
+
+        return OpenAPI(*self._openapi_of)
 
     def _openapi_document(self, answer: Answer) -> Found:
         headers = answer.headers

@@ -58,7 +58,7 @@ class OpenAPI:
         if form is None:
             return _not_acceptable()
         # one tag for both forms, as upstream has it: Vary keeps them apart
-        tag = hashlib.sha512(self._documents.json("v2")).hexdigest().upper()
+        tag = self._documents.v2_tag()
         if form == JSON:
             return _cached(self._documents.json("v2"), JSON, if_none_match, tag)
         return _cached(self._documents.protobuf(), PROTOBUF, if_none_match, tag)

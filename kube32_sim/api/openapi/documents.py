@@ -107,8 +107,15 @@ class Documents:
         """Version 2 in its other form."""
         body = self._bodies.get("protobuf")
         if body is None:
-            body = self._bodies["protobuf"] = encode(self._v2())
+            body = self._bodies["protobuf"] = encode(orjson.loads(self.json("v2")))
         return body
+
+    def v2_tag(self) -> str:
+        """What tells one version 2 document from another."""
+        tag = self._bodies.get("tag")
+        if tag is None:
+            tag = self._bodies["tag"] = hashlib.sha512(self.json("v2")).hexdigest().upper().encode()
+        return tag.decode()
 
     def _inputs(self) -> Iterator[tuple[str, bytes]]:
         """Name of a version 3 document -> what it is made from."""
