@@ -112,6 +112,7 @@ def test_apply(kubectl):
 
 def test_diff(kubectl):
     kubectl.quietly("apply", "-f", "-", stdin=WEB)
+    kubectl.quietly("rollout", "status", "deploy/web", "--timeout=20s")  # diff tries for seconds while it changes
     assert kubectl.quietly("diff", "-f", "-", stdin=WEB) == ""
     done = kubectl.run("diff", "-f", "-", stdin=WEB.replace("web:1", "web:2"))
     assert (done.returncode, done.stderr) == (1, ""), done
