@@ -71,7 +71,7 @@ def test_a_volume_tells_since_when_it_is_in_its_phase() -> None:
 
 def test_volumes_are_of_one_kind_which_stays() -> None:
     both = volume(csi={"driver": "d.example.com", "volumeHandle": "h"})
-    assert texts(created(both)[1]) == ["spec.hostPath: Forbidden: may not specify more than 1 volume type"]
+    assert texts(created(both)[1]) == ["spec.csi: Forbidden: may not specify more than 1 volume type"]
     old = created(volume())[0]
     assert [error.field for error in changed(old, volume(hostPath={"path": "/other"}))[1]] == [
         "spec.persistentvolumesource"

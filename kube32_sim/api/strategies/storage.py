@@ -10,6 +10,7 @@ from typing import Any
 from kube32_sim.api.errors import FieldError
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.spec import SpecStrategy, Unversioned
+from kube32_sim.api.validation import storage_claims as claims
 from kube32_sim.api.validation import storage_classes as classes
 from kube32_sim.api.validation import storage_volumes as volumes
 from kube32_sim.api.validation.workloads_common import immutable
@@ -45,6 +46,9 @@ class PersistentVolume(SpecStrategy):
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return self.validate(obj, context) + volumes.persistent_volume_fixed(obj, old)
 
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        return [] if context.subresource else volumes.volume_warnings(obj)
+
 
 class PersistentVolumeClaim(SpecStrategy):
     returns_deleted = True
@@ -60,29 +64,23 @@ class PersistentVolumeClaim(SpecStrategy):
 
     def prepare_create(self, obj: JsonObject, context: Context) -> None:
         super().prepare_create(obj, context)
-        _agree_on_source(obj["spec"])
+        claims.agree_on_source(obj["spec"], None)
 
     def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
         super().prepare_update(obj, old, context)
-        _agree_on_source(obj["spec"])
+        claims.agree_on_source(obj["spec"], old["spec"])
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return volumes.validate_claim(obj["spec"])
+        return claims.validate_claim(obj["spec"])
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return self.validate(obj, context) + volumes.claim_fixed(obj, old)
+        return self.validate(obj, context) + claims.claim_fixed(obj, old)
+
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return claims.validate_claim_status(obj.get("status") or {})
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
-        return [] if old is not None and old["spec"] == obj["spec"] else volumes.claim_warnings(obj["spec"])
-
-
-def _agree_on_source(spec: JsonObject) -> None:
-    """`dataSource` is the old form of `dataSourceRef`: what one says the other says too, within a namespace."""
-    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if source is not None and reference is None:
-        spec["dataSourceRef"] = dict(source)
-    elif reference is not None and source is None and not reference.get("namespace"):
-        spec["dataSource"] = dict(reference)
+        return [] if context.subresource else claims.deprecated_class(obj) + claims.claim_warnings(obj["spec"])
 
 
 class StorageClass(Strategy):
@@ -116,10 +114,14 @@ class VolumeAttachment(Unversioned):
         obj["status"] = {"attached": False}
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return classes.validate_volume_attachment(obj["spec"])
+        return classes.validate_volume_attachment(obj["spec"]) + classes.validate_new_attachment(obj["spec"])
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return self.validate(obj, context) + immutable(obj["spec"], old["spec"], "spec")
+        found = classes.validate_volume_attachment(obj["spec"])
+        return found + classes.attachment_fixed(obj["spec"], old["spec"])
+
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return classes.validate_attachment_status(obj.get("status") or {})
 
 
 class CsiDriver(Unversioned):
@@ -136,7 +138,7 @@ class CsiDriver(Unversioned):
         spec.setdefault("seLinuxMount", False)
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return classes.validate_csi_driver(obj["spec"], obj["metadata"].get("name", ""))
+        return classes.validate_csi_driver(obj["spec"])
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return self.validate(obj, context) + classes.csi_driver_fixed(obj["spec"], old["spec"])
@@ -150,6 +152,9 @@ class CsiNode(Unversioned):
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
         return classes.validate_csi_node(obj["spec"])
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return self.validate(obj, context) + classes.csi_node_fixed(obj["spec"], old["spec"])
 
 
 class CsiStorageCapacity(Strategy):

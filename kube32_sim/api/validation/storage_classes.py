@@ -1,62 +1,104 @@
-"""Validation of storage.k8s.io and resource.k8s.io: classes, drivers, attachments.  Words are upstream's."""
+"""Validation of storage.k8s.io: classes, drivers, attachments.  Rules, order and words are upstream's."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, not_supported, required
+from kube32_sim.api.errors import (
+    FieldError,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    required,
+    too_long,
+)
 from kube32_sim.api.validation import names
-from kube32_sim.api.validation.workloads_common import immutable, validate_label_selector
+from kube32_sim.api.validation.config_limits import non_negative_quantity
+from kube32_sim.api.validation.storage_common import class_name
+from kube32_sim.api.validation.storage_sources import driver_name
+from kube32_sim.api.validation.storage_volumes import validate_inline
+from kube32_sim.api.validation.workloads_common import (
+    IMMUTABLE,
+    NOT_NEGATIVE,
+    immutable,
+    selector_value,
+    validate_label_selector,
+)
 
 JsonObject = dict[str, Any]
 
 _BINDING = ("Immediate", "WaitForFirstConsumer")
 _MOST_PARAMETERS = 512
-_PARAMETER_BYTES = 256 * 1024
+_MOST_BYTES = 256 * 1024
+_MOST_ERROR = 1024
 
 
-def _driver_name(name: str, path: str) -> list[FieldError]:
-    if not name:
-        return [required(path)]
-    found = [invalid_value(path, name, why) for why in names.dns1123_subdomain(name.lower())]
-    if len(name) > 63:
-        found.append(FieldError("FieldValueTooLong", path, "Too long: may not be more than 63 bytes"))
-    return found
+def _text_size(texts: JsonObject) -> int:
+    return sum(len(text.encode("utf-8", "surrogatepass")) for item in texts.items() for text in item)
 
 
 def validate_storage_class(obj: JsonObject) -> list[FieldError]:
-    provisioner = obj.get("provisioner", "")
-    found: list[FieldError] = []
-    if not provisioner:
-        found.append(required("provisioner"))
-    else:
-        found += [invalid_value("provisioner", provisioner, why) for why in names.qualified_name(provisioner.lower())]
-    found += _parameters(obj.get("parameters") or {}, "parameters")
+    found = _provisioner(obj.get("provisioner", ""), "provisioner")
+    found += _parameters(obj.get("parameters") or {})
     policy = obj.get("reclaimPolicy")
     if policy and policy not in ("Delete", "Retain"):
         found.append(not_supported("reclaimPolicy", policy, ("Delete", "Retain")))
     mode = obj.get("volumeBindingMode")
     if mode not in _BINDING:
         path = "volumeBindingMode"
-        found.append(not_supported(path, mode, _BINDING) if mode else required(path))
-    return found
+        found.append(required(path) if mode is None else not_supported(path, mode, _BINDING))
+    return found + _topologies(obj.get("allowedTopologies") or ())
 
 
-def _parameters(parameters: JsonObject, path: str) -> list[FieldError]:
+def _provisioner(name: str, path: str) -> list[FieldError]:
+    if not name:
+        return [required(path)]
+    return [invalid_value(path, name.lower(), why) for why in names.qualified_name(name.lower())]
+
+
+def _parameters(parameters: JsonObject, path: str = "parameters") -> list[FieldError]:
     if len(parameters) > _MOST_PARAMETERS:
-        why = f"Too long: may not be more than {_MOST_PARAMETERS} items"
-        return [FieldError("FieldValueTooLong", "Provisioner Parameters exceeded max allowed", why)]
+        return [too_long(path, _MOST_PARAMETERS)]
     found = [invalid_value(path, key, "field can not be empty.") for key in parameters if not key]
-    size = sum(len(key) + len(value) for key, value in parameters.items())
-    if size > _PARAMETER_BYTES:
-        found.append(FieldError("FieldValueTooLong", path, f"Too long: may not be more than {_PARAMETER_BYTES} bytes"))
+    return [*found, too_long(path, _MOST_BYTES)] if _text_size(parameters) > _MOST_BYTES else found
+
+
+def _topologies(terms: Sequence[JsonObject]) -> list[FieldError]:
+    found: list[FieldError] = []
+    seen: list[dict[str, set[str]]] = []
+    for index, term in enumerate(terms):
+        path, values = f"allowedTopologies[{index}].matchLabelExpressions", {}
+        for place, each in enumerate(term.get("matchLabelExpressions") or ()):
+            key, at = each.get("key", ""), f"{path}[{place}]"
+            found += _topology(each, at)
+            if key in values:
+                found.append(duplicate(f"{at}.key", key))
+            values[key] = set(each.get("values") or ())
+        if values in seen:
+            found.append(duplicate(path, ""))
+        seen.append(values)
     return found
+
+
+def _topology(expression: JsonObject, path: str) -> list[FieldError]:
+    values, key = expression.get("values") or [], expression.get("key", "")
+    found = [] if values else [required(f"{path}.values")]
+    found += [
+        duplicate(f"{path}.values[{index}]", value) for index, value in enumerate(values) if value in values[:index]
+    ]
+    return found + [invalid_value(f"{path}.key", key, why) for why in names.qualified_name(key)]
+
+
+def _parameters_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    if (new.get("parameters") or {}) == (old.get("parameters") or {}):
+        return []
+    return [forbidden_field("parameters", "updates to parameters are forbidden.")]
 
 
 def storage_class_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found: list[FieldError] = []
-    if (new.get("parameters") or {}) != (old.get("parameters") or {}):
-        found.append(forbidden_field("parameters", "updates to parameters are forbidden."))
+    found = _parameters_fixed(new, old)
     if new.get("provisioner") != old.get("provisioner"):
         found.append(forbidden_field("provisioner", "updates to provisioner are forbidden."))
     if new.get("reclaimPolicy") != old.get("reclaimPolicy"):
@@ -66,60 +108,120 @@ def storage_class_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
 
 
 def validate_volume_attributes_class(obj: JsonObject) -> list[FieldError]:
-    found = _driver_name(obj.get("driverName", ""), "driverName")
+    found = _provisioner(obj.get("driverName", ""), "driverName") + _parameters(obj.get("parameters") or {})
     if not obj.get("parameters"):
         found.append(required("parameters", "must contain at least one key/value pair"))
-    return found + _parameters(obj.get("parameters") or {}, "parameters")
+    return found
 
 
 def volume_attributes_class_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found = immutable(new.get("driverName"), old.get("driverName"), "driverName")
-    if (new.get("parameters") or {}) != (old.get("parameters") or {}):
-        found.append(forbidden_field("parameters", "updates to parameters are forbidden."))
-    return found
+    found: list[FieldError] = []
+    if new.get("driverName") != old.get("driverName"):
+        found.append(forbidden_field("driverName", "updates to driverName are forbidden."))
+    return found + _parameters_fixed(new, old)
+
+
+_ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 
 
 def validate_volume_attachment(spec: JsonObject) -> list[FieldError]:
-    attacher, path = spec.get("attacher", ""), "spec.attacher"
-    found = _driver_name(attacher, path) if attacher else [required(path)]
-    source = spec.get("source") or {}
+    attacher, node = spec.get("attacher", ""), spec.get("nodeName", "")
+    found = [] if attacher else [required("spec.attacher")]
+    found += _attached(spec.get("source") or {}, "spec.source")
+    return found + [invalid_value("spec.nodeName", node, why) for why in names.dns1123_subdomain(node)]
+
+
+def _attached(source: JsonObject, path: str) -> list[FieldError]:
     inline, volume = source.get("inlineVolumeSpec"), source.get("persistentVolumeName")
-    if inline is None and volume is None:
-        found.append(required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName"))
-    elif inline is not None and volume is not None:
-        why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
-        found.append(forbidden_field("spec.source", why))
-    elif volume is not None and not volume:
-        found.append(required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName"))
-    if not spec.get("nodeName"):
-        found.append(required("spec.nodeName"))
+    if inline is not None and volume is not None:
+        return [forbidden_field(path, _ONE_SOURCE)]
+    if inline is not None:
+        return validate_inline(inline, f"{path}.inlineVolumeSpec")
+    if volume is None:
+        return [required(path, _ONE_SOURCE)]
+    return [] if volume else [required(f"{path}.persistentVolumeName", "must specify non empty persistentVolumeName")]
+
+
+def validate_new_attachment(spec: JsonObject) -> list[FieldError]:
+    """What version v1 wants of a new attachment, beyond what all versions do."""
+    found = driver_name(spec.get("attacher", ""), "spec.attacher")
+    volume, path = (spec.get("source") or {}).get("persistentVolumeName"), "spec.source.persistentVolumeName"
+    if volume is None:
+        return found
+    return found + [invalid_value(path, volume, why) for why in names.dns1123_subdomain(volume)]
+
+
+def validate_attachment_status(status: JsonObject) -> list[FieldError]:
+    found: list[FieldError] = []
+    if _text_size(status.get("attachmentMetadata") or {}) > _MOST_BYTES:
+        found.append(too_long("status.attachmentMetadata", _MOST_BYTES))
+    for field in ("attachError", "detachError"):
+        error, path = status.get(field) or {}, f"status.{field}"
+        if len(error.get("message", "").encode("utf-8", "surrogatepass")) > _MOST_ERROR:
+            found.append(too_long(f"{path}.message", _MOST_BYTES))
+        code = error.get("errorCode")
+        if code is not None and code < 0:
+            found.append(invalid_value(f"{path}.errorCode", code, names.in_range(0, 2**31 - 1)))
     return found
 
 
-def validate_csi_driver(spec: JsonObject, name: str) -> list[FieldError]:
-    found = _driver_name(name, "name")
+def attachment_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    source = new.get("source") or {}
+    shown = {
+        "Attacher": new.get("attacher", ""),
+        "Source": {
+            "PersistentVolumeName": source.get("persistentVolumeName"),
+            "InlineVolumeSpec": source.get("inlineVolumeSpec"),
+        },
+        "NodeName": new.get("nodeName", ""),
+    }
+    return immutable(new, old, "spec", shown)
+
+
+_GROUP_POLICIES = ("File", "None", "ReadWriteOnceWithFSType")
+_LIFECYCLES = ("Persistent", "Ephemeral")
+_SHORTEST, _LONGEST = 600, 1 << 32
+
+
+def validate_csi_driver(spec: JsonObject) -> list[FieldError]:
+    found: list[FieldError] = []
     policy = spec.get("fsGroupPolicy")
-    policies = ("ReadWriteOnceWithFSType", "File", "None")
-    if policy is not None and policy not in policies:
-        found.append(not_supported("spec.fsGroupPolicy", policy, policies))
-    modes = spec.get("volumeLifecycleModes") or []
-    for mode in modes:
-        if mode not in ("Ephemeral", "Persistent"):
-            found.append(not_supported("spec.volumeLifecycleModes", mode, ("Ephemeral", "Persistent")))
+    if policy is not None and policy not in _GROUP_POLICIES:
+        found.append(not_supported("spec.fsGroupPolicy", policy, _GROUP_POLICIES))
+    found += _token_requests(spec.get("tokenRequests") or ())
+    for mode in spec.get("volumeLifecycleModes") or ():
+        if mode not in _LIFECYCLES:
+            found.append(not_supported("spec.volumeLifecycleModes", mode, _LIFECYCLES))
+    period, path = spec.get("nodeAllocatableUpdatePeriodSeconds"), "spec.nodeAllocatableUpdatePeriodSeconds"
+    if period is not None and period < 10:
+        found.append(invalid_value(path, period, "must be greater than or equal to 10 seconds"))
+    return found
+
+
+def _token_requests(requests: Sequence[JsonObject]) -> list[FieldError]:
+    found: list[FieldError] = []
     seen: set[str] = set()
-    for index, request in enumerate(spec.get("tokenRequests") or ()):
-        audience = request.get("audience", "")
+    for index, request in enumerate(requests):
+        path, audience = f"spec.tokenRequests[{index}]", request.get("audience", "")
         if audience in seen:
-            found.append(duplicate(f"spec.tokenRequests[{index}].audience", audience))
+            found.append(duplicate(f"{path}.audience", audience))
+            continue
         seen.add(audience)
+        seconds, at = request.get("expirationSeconds"), f"{path}.expirationSeconds"
+        if seconds is not None and seconds < _SHORTEST:
+            found.append(invalid_value(at, seconds, "may not specify a duration less than 10 minutes"))
+        if seconds is not None and seconds > _LONGEST:
+            found.append(invalid_value(at, seconds, "may not specify a duration larger than 2^32 seconds"))
     return found
 
 
 def csi_driver_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found: list[FieldError] = []
-    for field in ("attachRequired", "volumeLifecycleModes"):
-        found += immutable(new.get(field), old.get(field), f"spec.{field}")
-    return found
+    found = immutable(new.get("attachRequired"), old.get("attachRequired"), "spec.attachedRequired")
+    modes = "volumeLifecycleModes"
+    return found + immutable(new.get(modes), old.get(modes), f"spec.{modes}")
+
+
+_LONGEST_NODE_ID = 256
 
 
 def validate_csi_node(spec: JsonObject) -> list[FieldError]:
@@ -127,21 +229,60 @@ def validate_csi_node(spec: JsonObject) -> list[FieldError]:
     seen: set[str] = set()
     for index, driver in enumerate(spec.get("drivers") or ()):
         path, name, node = f"spec.drivers[{index}]", driver.get("name", ""), driver.get("nodeID", "")
-        found += _driver_name(name, f"{path}.name")
+        found += driver_name(name, f"{path}.name")
+        if not node:
+            found.append(required(f"{path}.nodeID"))
+        elif len(node.encode("utf-8", "surrogatepass")) > _LONGEST_NODE_ID:
+            found.append(invalid_value(f"{path}.nodeID", node, f"must be {_LONGEST_NODE_ID} characters or less"))
+        count = (driver.get("allocatable") or {}).get("count", 0)
+        if count < 0:
+            found.append(invalid_value(f"{path}.allocatable.count", count, NOT_NEGATIVE))
         if name in seen:
             found.append(duplicate(f"{path}.name", name))
         seen.add(name)
-        if not node:
-            found.append(required(f"{path}.nodeID"))
+        found += _topology_keys(driver.get("topologyKeys") or [], path)
     return found
 
 
+def _topology_keys(keys: list[str], path: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    for index, key in enumerate(keys):
+        if not key:
+            found.append(required(path))
+        if key in keys[:index]:
+            found.append(duplicate(path, key))
+        found += [invalid_value(path, key, why) for why in names.qualified_name(key)]
+    return found
+
+
+def csi_node_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    """A driver stays as it was registered; how many volumes it takes may change."""
+    before = {driver.get("name"): driver for driver in old.get("drivers") or ()}
+    found: list[FieldError] = []
+    for driver in new.get("drivers") or ():
+        had = before.get(driver.get("name"))
+        if had is not None and _identity(driver) != _identity(had):
+            found.append(invalid_value("spec.drivers", {**_identity(driver), "Allocatable": None}, IMMUTABLE))
+    return found
+
+
+def _identity(driver: JsonObject) -> JsonObject:
+    fields = (("Name", "name"), ("NodeID", "nodeID"))
+    return {shown: driver.get(field, "") for shown, field in fields} | {"TopologyKeys": driver.get("topologyKeys")}
+
+
 def validate_csi_storage_capacity(obj: JsonObject) -> list[FieldError]:
-    name = obj.get("storageClassName", "")
-    found = [invalid_value("storageClassName", name, why) for why in names.dns1123_subdomain(name)]
-    return found + validate_label_selector(obj.get("nodeTopology"), "nodeTopology")
+    name, capacity = obj.get("storageClassName", ""), obj.get("capacity")
+    found = validate_label_selector(obj.get("nodeTopology"), "nodeTopology")
+    found += class_name(name, "storageClassName") if name else _no_class()
+    return found + (non_negative_quantity(capacity, "capacity") if capacity is not None else [])
+
+
+def _no_class() -> list[FieldError]:
+    return [invalid_value("storageClassName", "", why) for why in names.dns1123_subdomain("")]
 
 
 def csi_storage_capacity_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    topology = immutable(new.get("nodeTopology"), old.get("nodeTopology"), "nodeTopology")
-    return topology + immutable(new.get("storageClassName"), old.get("storageClassName"), "storageClassName")
+    topology, had = new.get("nodeTopology"), old.get("nodeTopology")
+    found = immutable(topology, had, "nodeTopology", selector_value(topology))
+    return found + immutable(new.get("storageClassName"), old.get("storageClassName"), "storageClassName")

@@ -1,186 +1,179 @@
-"""Validation of PersistentVolume and PersistentVolumeClaim.  Rules, order and words are upstream's core validation."""
+"""Validation of PersistentVolume.  Rules, order and words are upstream's core validation."""
 
 from __future__ import annotations
 
+import posixpath
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, not_supported, required
-from kube32_sim.api.validation import names
-from kube32_sim.api.validation.config_limits import nanos, non_negative_quantity, validate_resource_name
-from kube32_sim.api.validation.workloads_common import immutable, validate_label_selector
+from kube32_sim.api.quantity import NANO
+from kube32_sim.api.validation.config_limits import nanos
+from kube32_sim.api.validation.pod_scheduling import validate_node_selector
+from kube32_sim.api.validation.storage_claims import claim_warnings as claim_warnings
+from kube32_sim.api.validation.storage_claims import validate_claim as validate_claim
+from kube32_sim.api.validation.storage_common import VOLUME_MODES, access_modes, class_name, positive
+from kube32_sim.api.validation.storage_sources import CHECKS, source_of, validate_sources
+from kube32_sim.api.validation.workloads_common import IMMUTABLE, immutable
 
 JsonObject = dict[str, Any]
 
-MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _RECLAIM = ("Delete", "Recycle", "Retain")
-_VOLUME_MODES = ("Block", "Filesystem")
-_ONE_POD = "may not use ReadWriteOncePod with other access modes"
-_NOT_POSITIVE = "must be greater than zero"
-_SPEC_FIELDS = frozenset(
-    (
-        "accessModes",
-        "capacity",
-        "claimRef",
-        "mountOptions",
-        "nodeAffinity",
-        "persistentVolumeReclaimPolicy",
-        "storageClassName",
-        "volumeAttributesClassName",
-        "volumeMode",
-    )
-)
-
-
-def source_of(spec: JsonObject) -> list[str]:
-    """The fields that say what kind of volume a PersistentVolume is."""
-    return sorted(spec.keys() - _SPEC_FIELDS)
-
-
-def _access_modes(spec: JsonObject, path: str, missing: str) -> list[FieldError]:
-    modes = spec.get("accessModes") or []
-    found = [] if modes else [required(path, missing)]
-    found += [not_supported(path, mode, MODES) for mode in modes if mode not in MODES]
-    if len(modes) > 1 and "ReadWriteOncePod" in modes:
-        found.append(forbidden_field(path, _ONE_POD))
-    return found
+_INLINE = "may not be specified in the context of inline volumes"
 
 
 def validate_persistent_volume(obj: JsonObject) -> list[FieldError]:
     spec = obj["spec"]
-    found = _access_modes(spec, "spec.accessModes", "")
-    capacity = spec.get("capacity") or {}
-    if not capacity:
-        found.append(required("spec.capacity"))
-    elif "storage" not in capacity or len(capacity) > 1:
-        found.append(not_supported("spec.capacity", dict(sorted(capacity.items())), ("storage",)))
-    for name in sorted(capacity):
-        found += _size(capacity[name], f"spec.capacity[{name}]")
+    found = [] if spec.get("accessModes") else [required("spec.accessModes")]
+    found += access_modes(spec, "spec.accessModes")
+    found += _capacity(spec.get("capacity") or {})
     policy = spec.get("persistentVolumeReclaimPolicy", "")
     if policy and policy not in _RECLAIM:
         found.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM))
-    sources = source_of(spec)
-    if not sources:
-        found.append(required("spec", "must specify a volume type"))
-    found += [forbidden_field(f"spec.{each}", "may not specify more than 1 volume type") for each in sources[1:]]
-    if "hostPath" in spec:
-        found += _host_path(spec["hostPath"], policy)
-    if "csi" in spec:
-        found += [required(f"spec.csi.{each}") for each in ("driver", "volumeHandle") if not spec["csi"].get(each)]
-    if "local" in spec and not (spec.get("nodeAffinity") or {}).get("required"):
-        found.append(required("spec.nodeAffinity", "Local volume requires node affinity"))
-    return found + _class_and_mode(spec)
+    found += _node_affinity(spec.get("nodeAffinity"), "spec.nodeAffinity")
+    found += validate_sources(spec, "spec")
+    if policy == "Recycle" and _is_root((spec.get("hostPath") or {}).get("path", "")):
+        why = "may not be 'recycle' for a hostPath mount of '/'"
+        found.append(forbidden_field("spec.persistentVolumeReclaimPolicy", why))
+    found += class_name(spec.get("storageClassName"), "spec.storageClassName")
+    mode = spec.get("volumeMode")
+    if mode is not None and mode not in VOLUME_MODES:
+        found.append(not_supported("spec.volumeMode", mode, VOLUME_MODES))
+    return found + _attributes_class(spec)
 
 
-def _size(value: Any, path: str) -> list[FieldError]:
-    found = non_negative_quantity(value, path)
-    return found or ([invalid_value(path, str(value), _NOT_POSITIVE)] if nanos(value) == 0 else [])
+def _is_root(path: str) -> bool:
+    return bool(path) and posixpath.normpath(path) in ("/", "//")
 
 
-def _host_path(source: JsonObject, policy: str) -> list[FieldError]:
-    path = source.get("path", "")
-    found = [] if path else [required("spec.hostPath.path")]
-    if ".." in path.split("/"):
-        found.append(invalid_value("spec.hostPath.path", path, "must not contain '..'"))
-    if path == "/" and policy == "Recycle":
-        found.append(
-            forbidden_field("spec.persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'")
-        )
+def _capacity(capacity: JsonObject) -> list[FieldError]:
+    found = [] if capacity else [required("spec.capacity")]
+    if "storage" not in capacity or len(capacity) > 1:
+        found.append(not_supported("spec.capacity", dict(sorted(capacity.items())) or None, ("storage",)))
+    for name in sorted(capacity):
+        path, value = f"spec.capacity[{name}]", capacity[name]
+        if nanos(value) < 0:
+            whole = -(-nanos(value) // NANO)  # upstream rounds away from nothing
+            found.append(invalid_value(path, whole, "must be a valid resource quantity"))
+        found += positive(value, path)
     return found
 
 
-def _class_and_mode(spec: JsonObject) -> list[FieldError]:
-    found: list[FieldError] = []
-    name = spec.get("storageClassName")
-    if name:
-        found += [invalid_value("spec.storageClassName", name, why) for why in names.dns1123_subdomain(name)]
-    mode = spec.get("volumeMode")
-    if mode is not None and mode not in _VOLUME_MODES:
-        found.append(not_supported("spec.volumeMode", mode, _VOLUME_MODES))
+def _node_affinity(affinity: JsonObject | None, path: str) -> list[FieldError]:
+    if affinity is None:
+        return []
+    needed = affinity.get("required")
+    if needed is None:
+        return [required(f"{path}.required", "must specify required node constraints")]
+    return validate_node_selector(needed, f"{path}.required")
+
+
+def _attributes_class(spec: JsonObject) -> list[FieldError]:
+    name, path = spec.get("volumeAttributesClassName"), "spec.volumeAttributesClassName"
+    if name is None:
+        return []
+    found = class_name(name, path) if name else [required(path, "an empty string is disallowed")]
+    if spec.get("csi") is None:
+        found.append(required("spec.csi", "has to be specified when using volumeAttributesClassName"))
+    return found
+
+
+def validate_inline(spec: JsonObject, path: str) -> list[FieldError]:
+    """Failures of a volume that is described within a VolumeAttachment."""
+    found = [forbidden_field(f"{path}.{field}", _INLINE) for field in ("claimRef", "capacity") if spec.get(field)]
+    if spec.get("csi") is None:
+        found.append(required(f"{path}.csi", "has to be specified in the context of inline volumes"))
+    if not spec.get("accessModes"):
+        found.append(required(f"{path}.accessModes"))
+    found += access_modes(spec, f"{path}.accessModes")
+    if spec.get("persistentVolumeReclaimPolicy", "Retain") not in ("", "Retain"):
+        why = "may only be Retain in the context of inline volumes"
+        found.append(forbidden_field(f"{path}.persistentVolumeReclaimPolicy", why))
+    if spec.get("nodeAffinity") is not None:
+        found.append(forbidden_field(f"{path}.nodeAffinity", _INLINE))
+    found += validate_sources(spec, path)
+    if spec.get("storageClassName"):
+        found.append(forbidden_field(f"{path}.storageClassName", _INLINE))
     return found
 
 
 def persistent_volume_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """What a volume is made of stays; so do its mode and, once set, where it is."""
+    """What a volume is made of stays; so do its mode and, once set, where it is.
+
+    (Upstream tells of mode and place without the spec they are in.)
+    """
     spec, before = new["spec"], old["spec"]
     found: list[FieldError] = []
-    if {each: spec[each] for each in source_of(spec)} != {each: before[each] for each in source_of(before)}:
-        found.append(
-            forbidden_field("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")
-        )
-    found += immutable(spec.get("volumeMode"), before.get("volumeMode"), "spec.volumeMode")
-    if before.get("nodeAffinity") is not None:
-        affinity = spec.get("nodeAffinity")
-        found += immutable(affinity, before["nodeAffinity"], "spec.nodeAffinity")
+    if _fixed_source(spec, before) != source_of(before):
+        why = "spec.persistentvolumesource is immutable after creation"
+        found.append(forbidden_field("spec.persistentvolumesource", why))
+    found += immutable(spec.get("volumeMode"), before.get("volumeMode"), "volumeMode")
+    affinity, had = spec.get("nodeAffinity"), before.get("nodeAffinity")
+    if had is not None and affinity != had:
+        why = f"{IMMUTABLE}, except for updating from beta label to GA"
+        found.append(invalid_value("nodeAffinity", _affinity_value(affinity), why))
+    if before.get("volumeAttributesClassName") is not None and spec.get("volumeAttributesClassName") is None:
+        why = "update from non-nil value to nil is forbidden"
+        found.append(forbidden_field("spec.volumeAttributesClassName", why))
     return found
 
 
-def validate_claim(spec: JsonObject, path: str = "spec") -> list[FieldError]:
-    found = _access_modes(spec, f"{path}.accessModes", "at least 1 access mode is required")
-    found += validate_label_selector(spec.get("selector"), f"{path}.selector")
-    requests = (spec.get("resources") or {}).get("requests") or {}
-    if "storage" not in requests:
-        found.append(required(f"{path}.resources[storage]"))
-    else:
-        at = f"{path}.resources[storage]"
-        found += validate_resource_name("storage", at) + _size(requests["storage"], at)
-    found += _class_and_mode(spec)
-    for field in ("dataSource", "dataSourceRef"):
-        source = spec.get(field)
-        if source is not None:
-            found += _data_source(source, f"{path}.{field}")
-    return found
+def _fixed_source(spec: JsonObject, before: JsonObject) -> JsonObject:
+    """A secret for growing may come later."""
+    source, added = source_of(spec), "controllerExpandSecretRef"
+    csi, had = source.get("csi"), before.get("csi")
+    if csi is not None and had is not None and added not in had and added in csi:
+        source["csi"] = {key: value for key, value in csi.items() if key != added}
+    return source
 
 
-def _data_source(source: JsonObject, path: str) -> list[FieldError]:
-    found = [required(f"{path}.{field}") for field in ("name", "kind") if not source.get(field)]
-    if not source.get("apiGroup") and source.get("kind") not in ("PersistentVolumeClaim", "", None):
-        why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-        found.append(invalid_value(path, source.get("kind", ""), why))
-    return found
+def _affinity_value(affinity: JsonObject | None) -> Any:
+    """Node affinity as Go prints its internal type."""
+    if affinity is None:
+        return None
+    terms = (affinity.get("required") or {}).get("nodeSelectorTerms")
+    shown = terms and [
+        {field: _requirements(term.get(field[0].lower() + field[1:])) for field in ("MatchExpressions", "MatchFields")}
+        for term in terms
+    ]
+    return {"Required": None if "required" not in affinity else {"NodeSelectorTerms": shown}}
 
 
-_CLAIM_MUTABLE = ("resources", "volumeAttributesClassName")
-_CLAIM_FIXED = (
-    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
-)
+def _requirements(given: list[JsonObject] | None) -> Any:
+    return given and [
+        {"Key": each.get("key", ""), "Operator": each.get("operator", ""), "Values": each.get("values")}
+        for each in given
+    ]
 
 
-def claim_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """A claim keeps what it asked for; its size may grow once it is bound, its volume may be set once."""
-    spec, before = dict(new["spec"]), dict(old["spec"])
-    if not before.get("volumeName"):
-        spec.pop("volumeName", None)
-    if "storageClassName" not in before:
-        spec.pop("storageClassName", None)
-    bound = (old.get("status") or {}).get("phase") == "Bound"
-    found: list[FieldError] = []
-    left, right = (_fixed_part(each, bound) for each in (spec, before))
-    if left != right:
-        found.append(forbidden_field("spec", _CLAIM_FIXED))
-    asked, had = _storage(new["spec"]), _storage(old["spec"])
-    if bound and asked is not None and had is not None and nanos(asked) < nanos(had):
-        capacity = ((old.get("status") or {}).get("capacity") or {}).get("storage")
-        if capacity is None or nanos(asked) <= nanos(capacity):
-            why = "field can not be less than status.capacity"
-            found.append(forbidden_field("spec.resources.requests.storage", why))
-    return found
+_RECYCLE = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
+_OLD_CLASS, _OLD_OPTIONS = "volume.beta.kubernetes.io/storage-class", "volume.beta.kubernetes.io/mount-options"
+_GONE = {
+    "cephfs": ("v1.28", "v1.31"),
+    "photonPersistentDisk": ("v1.11", "v1.16"),
+    "scaleIO": ("v1.16", "v1.22"),
+    "storageos": ("v1.22", "v1.25"),
+    "glusterfs": ("v1.25", "v1.26"),
+    "flocker": ("v1.22", "v1.25"),
+    "quobyte": ("v1.22", "v1.25"),
+    "rbd": ("v1.28", "v1.31"),
+}
+"""Sources that no kubelet mounts any more: since when deprecated, since when gone."""
 
 
-def _fixed_part(spec: JsonObject, bound: bool) -> JsonObject:
-    return {key: value for key, value in spec.items() if not (bound and key in _CLAIM_MUTABLE)}
-
-
-def _storage(spec: JsonObject) -> Any:
-    return ((spec.get("resources") or {}).get("requests") or {}).get("storage")
-
-
-def claim_warnings(spec: JsonObject, path: str = "spec") -> list[str]:
-    """Sizes in fractions of bytes are taken, and mean nothing."""
+def volume_warnings(obj: JsonObject) -> list[str]:
+    annotations, spec = obj["metadata"].get("annotations") or {}, obj["spec"]
     found: list[str] = []
-    resources = spec.get("resources") or {}
-    for field in ("requests", "limits"):
-        value = (resources.get(field) or {}).get("storage")
-        if value is not None and nanos(value) % 10**9:
-            at = f"{path}.resources.{field}[storage]"
-            found.append(f'{at}: fractional byte value "{value}" is invalid, must be an integer')
+    if _OLD_CLASS in annotations:
+        why = 'deprecated since v1.8; use "storageClassName" attribute instead'
+        found.append(f"metadata.annotations[{_OLD_CLASS}]: {why}")
+    if _OLD_OPTIONS in annotations:
+        why = 'deprecated since v1.31; use "mountOptions" attribute instead'
+        found.append(f"metadata.annotations[{_OLD_OPTIONS}]: {why}")
+    if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
+        found.append(f"spec.persistentVolumeReclaimPolicy: {_RECYCLE}")
+    for kind in CHECKS:
+        if kind in _GONE and spec.get(kind) is not None:
+            since, gone = _GONE[kind]
+            shown = "storageOS" if kind == "storageos" else kind
+            found.append(f"spec.{shown}: deprecated in {since}, non-functional in {gone}+")
     return found
