@@ -11,7 +11,7 @@ import base64
 import hashlib
 import platform
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 import orjson
@@ -213,6 +213,15 @@ def _aggregated_resource(row: ResourceType, read_only: Storages) -> JsonObject:
             for sub in row.subresources
         ]
     return entry
+
+
+def index_document(table: ResourceTable, others: Iterable[str]) -> JsonObject:
+    """`/`: the paths that there are; others: besides those of groups and versions."""
+    found = ["/apis/", *others]
+    for group, versions in groups_in_order(table).items():
+        base = f"/apis/{group}" if group else "/api"
+        found += [base, *(f"{base}/{version}" for version in versions)]
+    return {"paths": sorted({"/apis", *found})}
 
 
 class Document(NamedTuple):

@@ -25,7 +25,7 @@ _FALSE = frozenset(("0", "false"))
 
 
 class RequestInfo(NamedTuple):
-    """kind: resource, discovery, openapi, health, version, metrics or other.
+    """kind: resource, discovery, openapi, health, version, metrics, index (`/`) or other.
 
     verb: for resources create, get, list, watch, update, patch, delete, deletecollection; the method in small letters
     for all else, and for methods that Kubernetes has no verb for.
@@ -97,6 +97,8 @@ def _other(method: str, path: str, first: str, rest: list[str]) -> RequestInfo:
     verb = method.lower()
     if first == "openapi":
         return RequestInfo("openapi", verb, path, rest="/".join(rest))
+    if path == "/":
+        return RequestInfo("index", verb, path)
     if first in _HEALTH:
         return RequestInfo("health", verb, path, first, rest="/".join(rest))
     if first in ("version", "metrics") and not rest:

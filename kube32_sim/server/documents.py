@@ -23,6 +23,12 @@ JsonObject = dict[str, Any]
 
 STARTED = "poststarthook/start-cluster"
 """The check that loops and boards have been started."""
+_HEALTH = ("healthz", "livez", "readyz")
+_OTHERS = (
+    "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version", f"/healthz/{STARTED}", f"/readyz/{STARTED}",
+    *(f"/{prefix}{check}" for prefix in _HEALTH for check in ("", "/ping")),
+)  # fmt: skip
+"""The paths of what is not about groups and versions."""
 TEXT = "text/plain; charset=utf-8"
 _CRDS = ("apiextensions.k8s.io", "customresourcedefinitions")
 _YEAR = 365 * 86400
@@ -65,7 +71,8 @@ class Documents:
         computed: discovery.Storages = (),
     ) -> None:
         self.discovery = discovery.Discovery(table, read_only=computed)
-        self._openapi_of = table, definitions
+        self._table = table
+        self._definitions = definitions
         self._caches = RealClock()  # those of clients, who live in their own time
         self._metrics = metrics
         self._ready = ready
@@ -78,6 +85,8 @@ class Documents:
             return self._openapi_document(self._openapi.answer(info, query, accept, if_none_match))
         if info.kind == "version":
             return Found(orjson.dumps(discovery.version_document()))
+        if info.kind == "index":
+            return Found(orjson.dumps(discovery.index_document(self._table, _OTHERS)))
         if info.kind == "metrics":
             return Found(self._metrics().encode(), PROMETHEUS)
         if info.kind == "health":
@@ -88,7 +97,7 @@ class Documents:
     def _openapi(self) -> OpenAPI:
         from kube32_sim.api.openapi import OpenAPI  # takes its time, which a start has not
 
-        return OpenAPI(*self._openapi_of)
+        return OpenAPI(self._table, self._definitions)
 
     def _openapi_document(self, answer: Answer) -> Found:
         headers = answer.headers

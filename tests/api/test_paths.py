@@ -78,7 +78,7 @@ def test_verbs(method: str, path: str, query: str, verb: str) -> None:
         ("/livez/ping", "health", "ping"),
         ("/version/", "version", ""),
         ("/metrics", "metrics", ""),
-        ("/", "other", ""),
+        ("/", "index", ""),
         ("/API/v1", "other", ""),
         ("//api/v1", "other", ""),
         ("/apis//v1/pods", "other", ""),

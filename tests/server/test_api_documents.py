@@ -54,6 +54,16 @@ async def test_a_document_with_its_hash_may_be_kept_for_a_year(wire: Wire) -> No
     assert (moved.status, moved.header("location")) == (301, url)
 
 
+async def test_the_root_tells_all_paths_there_are(wire: Wire) -> None:
+    answer = await wire("GET", "/")
+    assert (answer.status, answer.header("content-type")) == (200, "application/json")
+    found = answer.json()["paths"]
+    assert found == sorted(found)
+    assert {"/api", "/api/v1", "/apis", "/apis/", "/apis/apps", "/apis/apps/v1", "/version"} <= set(found)
+    for path in found:
+        assert (await wire("GET", path)).status == 200, path
+
+
 async def test_documents_are_compressed(wire: Wire) -> None:
     for accept in ("application/json", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"):
         answer = await wire("GET", "/openapi/v2", Accept=accept, Accept_Encoding="gzip")
