@@ -137,18 +137,16 @@ _ANSWERS: dict[str, Callable[[JsonObject, JsonObject, str], JsonObject]] = {
 }
 
 
-def token_request(request: JsonObject, account: JsonObject, now: float, ids: Ids) -> JsonObject:
-    """The answer to a decoded TokenRequest for a stored ServiceAccount, with apiVersion and kind.
+def token_request(request: JsonObject, account: JsonObject, now: float, ids: Ids, bound_uid: str = "") -> JsonObject:
+    """The answer to a checked TokenRequest for a stored ServiceAccount, with apiVersion and kind.
 
-    now: seconds since 1970.  Raises ApiError 422.
+    now: seconds since 1970.  bound_uid: of the object that spec.boundObjectRef means.
     """
     spec = dict(request.get("spec") or {})
     spec["audiences"] = spec.get("audiences") or [AUDIENCE]
     seconds = spec.setdefault("expirationSeconds", _HOUR)
-    _check_duration(seconds)
-    _check_bound(spec.get("boundObjectRef"))
     source = account["metadata"]
-    token = signed(_claims(source, spec, now, ids))
+    token = signed(_claims(source, spec, now, ids, bound_uid))
     metadata = {key: source[key] for key in ("name", "namespace", "uid") if key in source}
     return {
         "kind": "TokenRequest",
@@ -159,7 +157,9 @@ def token_request(request: JsonObject, account: JsonObject, now: float, ids: Ids
     }
 
 
-def _check_duration(seconds: int) -> None:
+def check_token_request(request: JsonObject) -> None:
+    """Raises ApiError 422 for a time that no token lasts."""
+    seconds = (request.get("spec") or {}).get("expirationSeconds", _HOUR)
     why = ""
     if seconds < _SHORTEST:
         why = "may not specify a duration less than 10 minutes"
@@ -170,23 +170,13 @@ def _check_duration(seconds: int) -> None:
         raise invalid(_AUTHENTICATION, "TokenRequest", "", [error])
 
 
-def _check_bound(reference: JsonObject | None) -> None:
-    """A token may be bound to a Pod, a Node or a Secret."""
-    if reference is None:
-        return
-    group, _, version = reference.get("apiVersion", "").rpartition("/")
-    kind = reference.get("kind", "")
-    if group or kind not in ("Pod", "Node", "Secret"):
-        raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
-
-
-def _claims(account: JsonObject, spec: JsonObject, now: float, ids: Ids) -> JsonObject:
+def _claims(account: JsonObject, spec: JsonObject, now: float, ids: Ids, bound_uid: str) -> JsonObject:
     namespace, name = account.get("namespace", ""), account.get("name", "")
     details: JsonObject = {"namespace": namespace, "serviceaccount": {"name": name, "uid": account.get("uid", "")}}
     bound = spec.get("boundObjectRef")
     if bound is not None:
         kind = bound.get("kind", "").lower()
-        details[kind] = {"name": bound.get("name", ""), "uid": bound.get("uid", "")}
+        details[kind] = {"name": bound.get("name", ""), "uid": bound_uid}
     started = int(now)
     return {
         "aud": spec["audiences"],

@@ -33,7 +33,7 @@ async def evict(registry: Registry, asked: Asked, eviction: JsonObject) -> None:
 
     (Upstream says 500 to the latter, for something that the client alone can change.)
     """
-    if (eviction.get("metadata") or {}).get("name", asked.name) != asked.name:
+    if (eviction.get("metadata") or {}).get("name", "") != asked.name:
         raise errors.bad_request("name in URL does not match name in Eviction object")
     options = delete_options({}, eviction.get("deleteOptions") or {})
     options = replace(options, dry_run=options.dry_run or asked.dry_run)

@@ -17,7 +17,7 @@ from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject
 
-DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
+CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 
 
@@ -42,7 +42,7 @@ class Log:
 def read(registry: Registry, asked: Asked, wanted: LogOptions) -> Log | None:
     """The log of one container; None for a pod without a node, which has no log to be asked for."""
     pod = registry.get(asked).object()
-    container = _container(pod, asked.name, wanted.container)
+    container = container_named(pod, asked.name, wanted.container)
     if not pod["spec"].get("nodeName"):
         return None
     started = _started(pod, _state_shown(pod, asked.name, container, wanted.previous))
@@ -65,21 +65,20 @@ def _annotations(pod: JsonObject) -> JsonObject:
     return pod["metadata"].get("annotations") or {}
 
 
-def _container(pod: JsonObject, pod_name: str, wanted: str) -> str:
-    """The container that is meant."""
-    names: dict[str, list[str]] = {
-        key: [container["name"] for container in pod["spec"].get(key) or ()]
-        for key in ("containers", "initContainers", "ephemeralContainers")
-    }
+def container_named(pod: JsonObject, pod_name: str, wanted: str) -> str:
+    """The container that is meant: a pod's only one needs no name.  Raises ApiError 400.
+
+    (Which of several is meant by default, clients read off an annotation of the pod.)
+    """
+    spec = pod["spec"]
+    names: list[str] = [container["name"] for key in CONTAINERS for container in spec.get(key) or ()]
     if wanted:
-        if not any(wanted in some for some in names.values()):
+        if wanted not in names:
             raise errors.bad_request(f"container {wanted} is not valid for pod {pod_name}")
         return wanted
-    containers = names["containers"]
-    default = _annotations(pod).get(DEFAULT_CONTAINER, "")
-    if len(containers) == 1 or default in containers:
-        return containers[0] if len(containers) == 1 else str(default)
-    choice = " ".join(containers)
+    if len(spec["containers"]) == 1:
+        return str(spec["containers"][0]["name"])
+    choice = " ".join(names)
     raise errors.bad_request(f"a container name must be specified for pod {pod_name}, choose one of: [{choice}]")
 
 

@@ -23,7 +23,7 @@ from kube32_sim.api.managed.entries import manager_name
 from kube32_sim.api.media import Accepted
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.resources import ResourceType, Subresource
-from kube32_sim.registry import logs, subresources
+from kube32_sim.registry import connections, logs, subresources
 from kube32_sim.registry.asked import Asked, Result
 from kube32_sim.registry.deletion import success
 from kube32_sim.registry.reading import list_page, select
@@ -45,10 +45,14 @@ log = logging.getLogger(__name__)
 READING = frozenset(("get", "list", "watch"))
 
 
+def _warning(text: str) -> tuple[str, str]:
+    return "Warning", f"299 - {quoted(text)}"
+
+
 class Call:
     """One request about a resource, with what has been found out about it."""
 
-    __slots__ = ("accepted", "info", "query", "request", "row", "stream_headers", "subresource", "user")
+    __slots__ = ("accepted", "info", "query", "request", "row", "stream_headers", "subresource", "user", "warnings")
 
     def __init__(
         self, request: web.BaseRequest, info: RequestInfo, query: Query, user: User, target: paths.Target
@@ -60,6 +64,7 @@ class Call:
         self.row, self.subresource = target
         self.accepted = media.PLAIN
         self.stream_headers = CIMultiDict(JSON_HEADERS)
+        self.warnings: list[str] = []  # of the body, told also where the request is refused in the end
 
     def asked(self, wanted: options.WriteOptions = options.PLAIN_WRITE) -> Asked:
         info = self.info
@@ -127,17 +132,17 @@ class Handler:
             return plain_not_found()
         call = Call(request, info, query, user, paths.resolve(self._registry.table, info))
         old = deprecation(call.row)
-        if old is None:
-            return await self._about_resource(call, accept)
-        warning = ("Warning", f"299 - {quoted(old)}")
-        call.stream_headers.add(*warning)
+        told = [] if old is None else [old]
+        for text in told:
+            call.stream_headers.add(*_warning(text))
         try:
             response = await self._about_resource(call, accept)
         except ApiError as error:
-            error.headers = (*error.headers, warning)
+            error.headers = (*error.headers, *map(_warning, dict.fromkeys((*told, *call.warnings))))
             raise
         if not response.prepared:
-            response.headers.add(*warning)
+            for text in told:
+                response.headers.add(*_warning(text))
         return response
 
     async def _about_resource(self, call: Call, accept: str) -> web.StreamResponse:
@@ -262,14 +267,16 @@ class Handler:
     async def _body(self, call: Call, validation: str, row: ResourceType | None = None) -> tuple[JsonObject, list[str]]:
         data = await read_body(call.request)
         kind = media.body_media(call.request.headers.get("Content-Type", ""), protobuf=not call.row.names_in_list)
-        return bodies.decode_body(data, kind, row or call.row, validation)
+        obj, warnings = bodies.decode_body(data, kind, row or call.row, validation)
+        call.warnings.extend(warnings)
+        return obj, warnings
 
     async def _create(self, call: Call) -> web.StreamResponse:
         wanted = options.create_options(call.query)
         obj, warnings = await self._body(call, wanted.field_validation)
         if not call.row.stored:
-            reviewed = virtual.review(self._registry, call.row, obj, call.user)
-            return self._plain(call, reviewed, 201, warnings)
+            answered = await virtual.answer(self._registry, call.asked(wanted), obj, call.user)
+            return self._plain(call, answered, 201, warnings)
         result = await self._registry.create(call.asked(wanted), self._shapes.stored(call.row, obj))
         return self._result(call, replace(result, warnings=[*warnings, *result.warnings]))
 
@@ -284,7 +291,7 @@ class Handler:
         if isinstance(patcher, Configuration):
             result = await self._registry.apply(call.asked(wanted), patcher, force=wanted.force)
             return self._result(call, replace(result, warnings=[*patcher.warnings, *result.warnings]))
-        warnings: list[str] = []
+        warnings = call.warnings
 
         def change(current: JsonObject) -> JsonObject:
             shown = self._shapes.view(call.row, current)
@@ -339,7 +346,8 @@ class Handler:
         if name == "log":
             return await self._log(call)
         if name in ("exec", "attach", "portforward", "proxy"):
-            raise subresources.refuse_connection(self._registry, call.asked())
+            container = (call.query.get("container") or ("",))[0]
+            raise connections.refusal(self._registry, call.asked(), container)
         call.accepted = media.negotiate(accept, call.row)
         if name == "scale":
             return await self._scale(call)

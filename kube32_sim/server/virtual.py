@@ -1,12 +1,24 @@
-"""Types that store nothing: a POST is answered from what the server knows (SubjectAccessReview and its like)."""
+"""Types that store nothing: a POST is answered from what the server knows (SubjectAccessReview and its like).
+
+Binding is one of them: what is posted to `bindings` binds the pod of its name.
+"""
 
 from __future__ import annotations
 
 from kube32_sim.api import reviews
 from kube32_sim.api.resources import ResourceType
+from kube32_sim.registry.asked import Asked
+from kube32_sim.registry.binding import bind_named
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server.authentication import User
 from kube32_sim.storage.interface import JsonObject
+
+
+async def answer(registry: Registry, asked: Asked, obj: JsonObject, user: User) -> JsonObject:
+    """The answer to a POST, with apiVersion and kind."""
+    if asked.row.kind == "Binding":
+        return await bind_named(registry, asked, obj)
+    return review(registry, asked.row, obj, user)
 
 
 def review(registry: Registry, row: ResourceType, obj: JsonObject, user: User) -> JsonObject:

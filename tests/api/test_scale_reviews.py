@@ -9,7 +9,7 @@ from strategy_objects import NOW, TABLE, UID
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.resources import ResourceType
-from kube32_sim.api.reviews import claims_of, review, token_request
+from kube32_sim.api.reviews import check_token_request, claims_of, review, token_request
 from kube32_sim.api.scale import apply_scale, scale_of
 from kube32_sim.clock import parse_time
 from kube32_sim.ids import Ids
@@ -161,4 +161,4 @@ def test_other_tokens_are_not(token: str) -> None:
 @pytest.mark.parametrize("seconds", [10, 1 << 33])
 def test_how_long_a_token_may_last(seconds: int) -> None:
     with pytest.raises(ApiError, match="may not specify a duration"):
-        token_request({"spec": {"expirationSeconds": seconds}}, ACCOUNT, STARTED, Ids(1))
+        check_token_request({"spec": {"expirationSeconds": seconds}})

@@ -129,12 +129,9 @@ async def test_which_container_is_meant(cluster: Cluster) -> None:
     images = [{"name": name, "image": "i"} for name in ("a", "b")]
     spec = {"nodeName": "n", "containers": images, "initContainers": [{"name": "first", "image": "i"}]}
     await cluster.client.create(PODS, "default", pod("p", spec=spec))
-    assert refused(cluster) == "a container name must be specified for pod p, choose one of: [a b]"
+    assert refused(cluster) == "a container name must be specified for pod p, choose one of: [first a b]"
     assert refused(cluster, container="x") == "container x is not valid for pod p"
     assert 'container "first"' in refused(cluster, container="first")
-    default = {"metadata": {"annotations": {"kubectl.kubernetes.io/default-container": "b"}}}
-    await cluster.client.patch(PODS, "default", "p", default)
-    assert 'container "b"' in refused(cluster)
 
 
 async def test_only_a_run_that_goes_on_may_write_more(cluster: Cluster) -> None:

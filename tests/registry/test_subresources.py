@@ -73,9 +73,22 @@ async def test_what_cannot_be_bound(cluster: Cluster) -> None:
         assert (await refused(bind(cluster, name, "n1", **metadata))).code == 409, name
     assert (await refused(bind(cluster, "none", "n1"))).code == 404
     assert (await refused(bind(cluster, "p", ""))).code == 422
-    wrong_name = cluster.client.create(PODS, "default", binding("q", "n1"), subresource="binding", name="p")
-    assert (await refused(wrong_name)).code == 400
+    for metadata in ({"name": "q"}, {}, {"name": "p", "namespace": "other"}):
+        body = {**binding("p", "n1"), "metadata": metadata}
+        wrong = cluster.client.create(PODS, "default", body, subresource="binding", name="p")
+        assert (await refused(wrong)).code == 400, metadata
     assert [p.name for p in cluster.store.by_field(("", "pods"), "spec.nodeName", "n1")] == []
+
+
+@pytest.mark.parametrize(("key", "shown"), [("uid", "UID"), ("resourceVersion", "ResourceVersion")])
+async def test_a_binding_may_be_of_one_state_of_one_pod(cluster: Cluster, key: str, shown: str) -> None:
+    made = (await cluster.client.create(PODS, "default", pod("p")))["metadata"]
+    assert (await refused(bind(cluster, "p", "n1", **{key: "7777"}))).message == (
+        'Operation cannot be fulfilled on pods "p": StorageError: invalid object, Code: 4, Key: /registry/pods/default/'
+        f"p, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {shown} in precondition: 7777, {shown} in "
+        f"object meta: {made[key]}"
+    )
+    await bind(cluster, "p", "n1", **{key: made[key]})
 
 
 async def test_a_binding_hands_labels_on(cluster: Cluster) -> None:

@@ -143,9 +143,8 @@ async def test_a_dry_run_leaves_no_trace(scheduling: Cluster) -> None:
     items = cluster.store.list(("", "pods"))
     await registry.delete_collection(asked(cluster, PODS), items, DeleteOptions(dry_run=True))
     await subresources.create(registry, dry(PODS, "there", "eviction"), {"metadata": {"name": "there"}})
-    await subresources.create(
-        registry, asked(cluster, PODS, "there", "eviction"), {"deleteOptions": {"dryRun": ["All"]}}
-    )
+    evicted = {"metadata": {"name": "there"}, "deleteOptions": {"dryRun": ["All"]}}
+    await subresources.create(registry, asked(cluster, PODS, "there", "eviction"), evicted)
     binding = {"metadata": {"name": "waits"}, "target": {"name": "n1"}}
     error = await refused(subresources.create(registry, dry(PODS, "waits", "binding"), binding))
     assert error.code == 409

@@ -156,7 +156,8 @@ async def test_a_token_is_bound_to_nothing_strange(guarded: Cluster, kind: str) 
     spec = {"boundObjectRef": reference}
     refused = await ask(guarded, path, "Bearer root", "POST", {"spec": spec})
     assert (refused.status, refused.json()["message"]) == (400, f"cannot bind token to object of type /v1, Kind={kind}")
-    reference["kind"] = "Pod"
+    reference |= {"kind": "Secret", "uid": ""}
+    await guarded.client.create(Resource("", "v1", "secrets"), "default", {"metadata": {"name": "x"}})
     token = (await ask(guarded, path, "Bearer root", "POST", {"spec": spec})).json()["status"]["token"]
     assert (await ask(guarded, "/api/v1/nodes", f"Bearer {token}")).status == 200
 

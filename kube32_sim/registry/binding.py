@@ -1,0 +1,81 @@
+"""The subresource `binding` of pods, and the old collection `bindings`: a pod gets its node."""
+
+from __future__ import annotations
+
+from kube32_sim.api import errors
+from kube32_sim.registry.asked import Asked
+from kube32_sim.registry.identity import fit_namespace
+from kube32_sim.registry.registry import Registry
+from kube32_sim.storage.interface import JsonObject
+
+SUCCESS: JsonObject = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+async def bind_named(registry: Registry, asked: Asked, binding: JsonObject) -> JsonObject:
+    """POST to the collection `bindings`: the Binding itself names the pod."""
+    metadata = binding.setdefault("metadata", {})
+    fit_namespace(asked, metadata)
+    row = registry.table.by_storage(("", "pods"))
+    return await bind(registry, asked._replace(row=row, name=metadata.get("name", ""), subresource="binding"), binding)
+
+
+async def bind(registry: Registry, asked: Asked, binding: JsonObject) -> JsonObject:
+    """Assign a pod to the node that binding.target names; a pod that has one already is a 409."""
+    metadata = binding.get("metadata") or {}
+    if metadata.get("name", "") != asked.name:
+        raise errors.bad_request("name in URL does not match name in Binding object")
+    node = _node(asked, binding.get("target") or {})
+
+    def change(pod: JsonObject) -> JsonObject:
+        _check_preconditions(asked, pod["metadata"], metadata)
+        _check_bindable(asked, pod)
+        pod["spec"]["nodeName"] = node
+        for key in ("annotations", "labels"):
+            if metadata.get(key):
+                pod["metadata"].setdefault(key, {}).update(metadata[key])
+        status = pod.setdefault("status", {})
+        others = [c for c in status.get("conditions", ()) if c.get("type") != "PodScheduled"]
+        scheduled = {
+            "type": "PodScheduled",
+            "status": "True",
+            "lastTransitionTime": registry.clock.timestamp(),
+        }
+        status["conditions"] = [*others, scheduled]
+        return pod
+
+    await registry.finish(asked, change)
+    return dict(SUCCESS)
+
+
+def _node(asked: Asked, target: JsonObject) -> str:
+    if target.get("kind", "Node") not in ("", "Node"):
+        failure = errors.not_supported("target.kind", target["kind"], ["Node", "<empty>"])
+        raise errors.invalid("", "Binding", asked.name, [failure])
+    node: str = target.get("name", "")
+    if not node:
+        raise errors.invalid("", "Binding", asked.name, [errors.required("target.name")])
+    return node
+
+
+def _check_preconditions(asked: Asked, found: JsonObject, wanted: JsonObject) -> None:
+    """A Binding may say which pod it means by uid, and which state of it by resourceVersion."""
+    for shown, key in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
+        if wanted.get(key) and wanted[key] != found.get(key):
+            why = (
+                f"StorageError: invalid object, Code: 4, Key: /registry/pods/{asked.key}, ResourceVersion: 0, "
+                f"AdditionalErrorMsg: Precondition failed: {shown} in precondition: {wanted[key]}, "
+                f"{shown} in object meta: {found.get(key, '')}"
+            )
+            raise errors.conflict("", "pods", asked.name, why)
+
+
+def _check_bindable(asked: Asked, pod: JsonObject) -> None:
+    why = ""
+    if "deletionTimestamp" in pod["metadata"]:
+        why = f"pod {asked.name} is being deleted, cannot be assigned to a host"
+    elif pod["spec"].get("nodeName"):
+        why = f'pod {asked.name} is already assigned to node "{pod["spec"]["nodeName"]}"'
+    elif pod["spec"].get("schedulingGates"):
+        why = f"pod {asked.name} has non-empty .spec.schedulingGates"
+    if why:
+        raise errors.conflict("", "pods/binding", asked.name, why)

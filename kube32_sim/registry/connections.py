@@ -1,0 +1,57 @@
+"""Subresources that need what runs on a real node: exec, attach, portforward and proxy are checked, then refused."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+from kube32_sim.api import errors
+from kube32_sim.api.steering import RUN_SECONDS
+from kube32_sim.registry.asked import Asked
+from kube32_sim.registry.logs import container_named
+from kube32_sim.registry.registry import Registry
+from kube32_sim.storage.interface import JsonObject
+
+
+def refusal(registry: Registry, asked: Asked, container: str = "") -> errors.ApiError:
+    """What to answer, since no containers run here; raises ApiError for what upstream refuses before it connects."""
+    what = asked.subresource
+    if what == "proxy":
+        asked = asked._replace(name=_proxied(asked))
+    obj = registry.get(asked).object()
+    if asked.row.kind == "Pod":
+        _check_pod(obj, asked, container)
+    message = f"{what} is not supported: {asked.row.kind.lower()} {asked.name} is simulated, nothing runs in it"
+    if what == "attach":  # who attaches waits for the end
+        message += f"; its annotation {RUN_SECONDS} says when it ends"
+    return errors.not_implemented(message)
+
+
+def _check_pod(pod: JsonObject, asked: Asked, container: str) -> None:
+    if asked.subresource == "proxy":
+        if not _is_reachable(pod):
+            raise errors.bad_request("address not allowed")
+        return
+    if asked.subresource != "portforward":
+        container_named(pod, asked.name, container)
+    if not pod["spec"].get("nodeName"):
+        raise errors.bad_request(f"pod {asked.name} does not have a host assigned")
+
+
+def _is_reachable(pod: JsonObject) -> bool:
+    """Whether the pod has an address that a proxy may connect to."""
+    addresses = (pod.get("status") or {}).get("podIPs") or []
+    try:
+        address = ip_address(addresses[0]["ip"])
+    except (IndexError, KeyError, ValueError):
+        return False
+    return not (address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified)
+
+
+def _proxied(asked: Asked) -> str:
+    """The object in `name`, `name:port` or `scheme:name:port`."""
+    parts = asked.name.split(":")
+    scheme, name = (parts[0], parts[1]) if len(parts) == 3 else ("", parts[0])
+    if len(parts) > 3 or not name or scheme not in ("", "http", "https"):
+        kind = asked.row.kind.lower()
+        raise errors.bad_request(f"invalid {kind} request {errors.go_value(asked.name)}")
+    return name
