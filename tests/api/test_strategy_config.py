@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
@@ -100,7 +101,8 @@ def test_quotas_count_whole_known_things() -> None:
     hard = {"pods": "1500m", "requests.cpu": "1500m", "odd": "1", "example.com/x": "-1"}
     assert refusals(of("v1", "ResourceQuota", spec={"hard": hard})) == [
         'spec.hard[example.com/x]: Invalid value: "-1": must be greater than or equal to 0',
-        'spec.hard[odd]: Invalid value: "odd": must be a standard resource for quotas or fully qualified',
+        'spec.hard[odd]: Invalid value: "odd": must be a standard resource type or fully qualified',
+        'spec.hard[odd]: Invalid value: "odd": must be a standard resource for quotas',
         'spec.hard[pods]: Invalid value: "1500m": must be an integer',
     ]
 
@@ -231,22 +233,27 @@ def test_webhooks_get_their_defaults() -> None:
 
 
 def test_approval_is_not_the_status_s() -> None:
-    group, pem = "certificates.k8s.io/v1", "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0="
+    group, lines = "certificates.k8s.io/v1", (f"-----{each} CERTIFICATE REQUEST-----" for each in ("BEGIN", "END"))
+    pem = base64.b64encode("\nAAAA\n".join(lines).encode()).decode()
     spec = {"request": pem, "signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"]}
     approved = {"type": "Approved", "status": "True", "reason": "Asked"}
     body = of(group, "CertificateSigningRequest", spec=spec, status={"conditions": [approved]})
     old, failures, _ = created(body)
-    assert (failures, old["status"]) == ([], {})
-    assert (old["spec"]["username"], "conditions" in changed(old, body, "status")[0]["status"]) == (
-        "system:admin",
-        False,
-    )
+    assert (failures, old["status"], old["spec"]["username"]) == ([], {}, "system:admin")
+    assert texts(changed(old, body, "status")[1]) == [
+        'status.conditions: Forbidden: updates may not add a condition of type "Approved"'
+    ]
     done, failures = changed(old, body, "approval")
     assert failures == []
     times = {"lastTransitionTime": NOW, "lastUpdateTime": NOW}
     assert done["status"]["conditions"] == [approved | times]
     both = body | {"status": {"conditions": [approved, approved | {"type": "Denied"}]}}
-    assert [error.field for error in changed(old, both, "approval")[1]] == ["status.conditions"]
+    assert texts(changed(old, both, "approval")[1]) == [
+        'status.conditions[1].type: Invalid value: "Denied": Approved and Denied conditions are mutually exclusive'
+    ]
+    assert texts(changed(done, body | {"status": {}}, "approval")[1]) == [
+        'status.conditions: Forbidden: updates may not remove a condition of type "Approved"'
+    ]
 
 
 def test_lists_that_clients_insist_on_are_there() -> None:

@@ -128,4 +128,5 @@ def test_an_autoscaler_watches_the_cpu_by_default() -> None:
         "spec.maxReplicas: Invalid value: 3: must be greater than or equal to `minReplicas`",
         "spec.scaleTargetRef.kind: Required value",
         "spec.scaleTargetRef.name: Required value",
+        'spec.scaleTargetRef.apiVersion: Invalid value: "": apiVersion must specify API group',
     ]

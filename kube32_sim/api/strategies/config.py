@@ -14,7 +14,9 @@ from kube32_sim.api.validation import config_crd as crd
 from kube32_sim.api.validation import config_data as data
 from kube32_sim.api.validation import config_extend as extend
 from kube32_sim.api.validation import config_limits as limits
+from kube32_sim.api.validation import config_policies as policies
 from kube32_sim.api.validation import config_rbac as rbac
+from kube32_sim.api.validation.config_webhooks import validate_webhooks
 from kube32_sim.api.validation.names import path_segment
 from kube32_sim.api.validation.workloads_common import immutable
 
@@ -114,7 +116,7 @@ class _Rbac(Strategy):
 
 class Role(_Rbac):
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return rbac.validate_aggregation(obj) + rbac.validate_rules(obj, self.namespaced)
+        return rbac.validate_rules(obj, self.namespaced) + rbac.validate_aggregation(obj)
 
 
 class RoleBinding(_Rbac):
@@ -180,7 +182,7 @@ class Webhooks(Strategy):
             extend.default_webhook(webhook, mutating=self.mutating)
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return extend.validate_webhooks(obj)
+        return validate_webhooks(obj)
 
 
 class AdmissionPolicy(SpecStrategy):
@@ -189,30 +191,35 @@ class AdmissionPolicy(SpecStrategy):
     unconditional_update = False
     status_locks = ALL_METADATA
 
+    def __init__(self, *, mutating: bool) -> None:
+        self.mutating = mutating
+
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         spec.setdefault("failurePolicy", "Fail")
         extend.default_match(spec.get("matchConstraints"))
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return extend.validate_policy(obj["spec"])
+        return policies.validate_mutating_policy(obj) if self.mutating else policies.validate_policy(obj)
+
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return policies.validate_policy_status(obj.get("status") or {})
 
 
 class AdmissionPolicyBinding(SpecStrategy):
     unconditional_update = False
 
+    def __init__(self, *, mutating: bool) -> None:
+        self.mutating = mutating
+
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         extend.default_match(spec.get("matchResources"))
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return extend.validate_policy_binding(obj["spec"])
+        return policies.validate_policy_binding(obj["spec"], validating=not self.mutating)
 
 
 class CertificateSigningRequest(SpecStrategy):
     """Who asks is written by the server; the spec never changes, and approval is a subresource of its own."""
-
-    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
-        if not spec.get("usages"):
-            spec["usages"] = ["digital signature", "key encipherment"]
 
     def prepare_create(self, obj: JsonObject, context: Context) -> None:
         super().prepare_create(obj, context)
@@ -227,36 +234,45 @@ class CertificateSigningRequest(SpecStrategy):
         super().prepare_update(obj, old, context)
         obj["spec"] = old["spec"]
         if context.subresource == "approval":
-            obj["status"] = {**(old.get("status") or {}), "conditions": _timed(conditions, context.now)}
+            timed = _timed(conditions, _conditions(old), context.now)
+            obj["status"] = {**(old.get("status") or {}), "conditions": timed}
 
     def prepare_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
-        """Whether a request is approved is not the status's to say."""
         super().prepare_status_update(obj, old, context)
-        decided = [each for each in _conditions(old) if each.get("type") in _DECISIONS]
-        others = [each for each in _conditions(obj) if each.get("type") not in _DECISIONS]
-        if decided or others:
-            obj["status"] = {**obj["status"], "conditions": decided + _timed(others, context.now)}
-        else:
-            obj["status"].pop("conditions", None)
+        if conditions := _conditions(obj):
+            timed = _timed(conditions, _conditions(old), context.now)
+            obj["status"] = {**obj["status"], "conditions": timed}
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        return path_segment(name, prefix=prefix)
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return extend.validate_signing_request(obj["spec"])
+        return extend.validate_signing_request(obj)
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return extend.validate_decision(_conditions(obj))
+        return self.validate(obj, context) + extend.signing_request_fixed(obj, old, context.subresource)
 
-
-_DECISIONS = ("Approved", "Denied")
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return self.validate_update(obj, old, context)
 
 
 def _conditions(obj: JsonObject) -> list[JsonObject]:
     return (obj.get("status") or {}).get("conditions") or []
 
 
-def _timed(conditions: list[JsonObject], now: str) -> list[JsonObject]:
-    """With the present moment where a condition gives no time."""
-    times = ("lastTransitionTime", "lastUpdateTime")
-    return [each | {time: each.get(time) or now for time in times} for each in conditions]
+def _timed(conditions: list[JsonObject], before: list[JsonObject], now: str) -> list[JsonObject]:
+    """Conditions with the times that are missing: now, but a status that was so before keeps the time it came about."""
+    since = {(each.get("type"), each.get("status")): each.get("lastTransitionTime") for each in before}
+    return [
+        each
+        | {
+            "lastUpdateTime": each.get("lastUpdateTime") or now,
+            "lastTransitionTime": each.get("lastTransitionTime")
+            or since.get((each.get("type"), each.get("status")))
+            or now,
+        }
+        for each in conditions
+    ]
 
 
 class ApiService(Unversioned):
@@ -270,6 +286,9 @@ class ApiService(Unversioned):
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
         return extend.validate_api_service(obj)
+
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return extend.validate_api_service_status(obj.get("status") or {})
 
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -288,10 +307,10 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("apiextensions.k8s.io", "CustomResourceDefinition"): CustomResourceDefinition(),
     (_ADMISSION, "ValidatingWebhookConfiguration"): Webhooks(mutating=False),
     (_ADMISSION, "MutatingWebhookConfiguration"): Webhooks(mutating=True),
-    (_ADMISSION, "ValidatingAdmissionPolicy"): AdmissionPolicy(),
-    (_ADMISSION, "MutatingAdmissionPolicy"): AdmissionPolicy(),
-    (_ADMISSION, "ValidatingAdmissionPolicyBinding"): AdmissionPolicyBinding(),
-    (_ADMISSION, "MutatingAdmissionPolicyBinding"): AdmissionPolicyBinding(),
+    (_ADMISSION, "ValidatingAdmissionPolicy"): AdmissionPolicy(mutating=False),
+    (_ADMISSION, "MutatingAdmissionPolicy"): AdmissionPolicy(mutating=True),
+    (_ADMISSION, "ValidatingAdmissionPolicyBinding"): AdmissionPolicyBinding(mutating=False),
+    (_ADMISSION, "MutatingAdmissionPolicyBinding"): AdmissionPolicyBinding(mutating=True),
     ("certificates.k8s.io", "CertificateSigningRequest"): CertificateSigningRequest(),
     ("apiregistration.k8s.io", "APIService"): ApiService(),
 }

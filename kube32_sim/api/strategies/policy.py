@@ -7,8 +7,9 @@ from typing import Any
 from kube32_sim.api.errors import FieldError
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.spec import ALL_METADATA, SpecStrategy, Unversioned
+from kube32_sim.api.validation import policy_flow as flow
 from kube32_sim.api.validation import policy_rules as rules
-from kube32_sim.api.validation.names import path_segment
+from kube32_sim.api.validation.policy_autoscaler import validate_autoscaler, validate_autoscaler_status
 
 JsonObject = dict[str, Any]
 
@@ -42,11 +43,14 @@ class HorizontalPodAutoscaler(SpecStrategy):
     def reset_status(self, obj: JsonObject) -> None:
         obj["status"] = {"desiredReplicas": 0}
 
-    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
-        return path_segment(name, prefix=prefix)
-
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return rules.validate_autoscaler(obj)
+        return validate_autoscaler(obj, None)
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return validate_autoscaler(obj, old)
+
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return validate_autoscaler_status(obj.get("status") or {})
 
 
 _QUARTER_MINUTE = 15
@@ -85,11 +89,11 @@ class FlowSchema(SpecStrategy):
         if not spec.get("matchingPrecedence"):
             spec["matchingPrecedence"] = 1000
 
-    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
-        return path_segment(name, prefix=prefix)
-
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return rules.validate_flow_schema(obj["spec"])
+        return flow.validate_flow_schema(obj)
+
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return flow.validate_flow_status(obj)
 
 
 class PriorityLevelConfiguration(SpecStrategy):
@@ -109,11 +113,11 @@ class PriorityLevelConfiguration(SpecStrategy):
                     if not queuing.get(field):
                         queuing[field] = value
 
-    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
-        return path_segment(name, prefix=prefix)
-
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return rules.validate_priority_level(obj["spec"], obj["metadata"].get("name", ""))
+        return flow.validate_priority_level(obj)
+
+    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return flow.validate_flow_status(obj)
 
 
 _FLOW = "flowcontrol.apiserver.k8s.io"

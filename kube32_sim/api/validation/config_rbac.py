@@ -47,7 +47,13 @@ def validate_aggregation(obj: JsonObject) -> list[FieldError]:
     selectors, path = aggregation.get("clusterRoleSelectors") or [], "aggregationRule.clusterRoleSelectors"
     if not selectors:
         return [required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")]
-    return [error for i, each in enumerate(selectors) for error in validate_label_selector(each, f"{path}[{i}]")]
+    found: list[FieldError] = []
+    for index, selector in enumerate(selectors):
+        broken = validate_label_selector(selector, f"{path}[{index}]")
+        found += broken
+        if broken:
+            found.append(invalid_value(f"{path}[{index}]", None, "invalid label selector."))
+    return found
 
 
 def validate_binding(obj: JsonObject, namespaced: bool) -> list[FieldError]:

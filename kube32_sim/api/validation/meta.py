@@ -45,6 +45,13 @@ _VALIDATED_AGAIN = frozenset(
         ("apps", "DaemonSet"),
         ("apps", "ReplicaSet"),
         ("batch", "Job"),
+        ("rbac.authorization.k8s.io", "Role"),
+        ("rbac.authorization.k8s.io", "ClusterRole"),
+        ("rbac.authorization.k8s.io", "RoleBinding"),
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+        ("certificates.k8s.io", "CertificateSigningRequest"),
+        ("apiregistration.k8s.io", "APIService"),
+        ("node.k8s.io", "RuntimeClass"),
     )
 )
 """Kinds whose update validates their metadata as a new object's once more: causes are repeated then."""
