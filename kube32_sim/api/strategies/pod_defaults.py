@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from kube32_sim.api.validation.pod_resources import aggregate, is_huge_page, is_pod_level
+
 JsonObject = dict[str, Any]
 
 _REFERENCE = re.compile(
@@ -17,6 +19,8 @@ _REFERENCE = re.compile(
     r"(?P<digest>@[A-Za-z0-9_+.-]+:[0-9a-fA-F]{32,})?"
 ).fullmatch
 _MODE = 0o644
+_DISABLED_PROJECTIONS = ("clusterTrustBundle", "podCertificate")
+"""They wait for the feature gates ClusterTrustBundleProjection and PodCertificateRequest, off in Kubernetes 1.36."""
 _VOLUME_MODES = ("configMap", "secret", "downwardAPI", "projected")
 
 
@@ -24,6 +28,8 @@ def default_pod(pod: JsonObject) -> None:
     """Defaults of a Pod object: its spec's, requests taken from limits, service links, host ports."""
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     spec.setdefault("enableServiceLinks", True)
     containers = spec.get("containers") or ()
     for container in (*containers, *spec["initContainers"]) if "initContainers" in spec else containers:
@@ -34,8 +40,8 @@ def default_pod(pod: JsonObject) -> None:
                 requests.setdefault(name, quantity)
     if spec.get("hostNetwork"):
         _default_host_ports(spec)
-    if limits := (spec.get("resources") or {}).get("limits"):
-        _default_pod_requests(spec, limits)
+    if spec.get("resources"):
+        _default_pod_resources(spec)
 
 
 def _default_host_ports(spec: JsonObject) -> None:
@@ -47,18 +53,25 @@ def _default_host_ports(spec: JsonObject) -> None:
                     port["hostPort"] = port.get("containerPort", 0)
 
 
-def _default_pod_requests(spec: JsonObject, limits: JsonObject) -> None:
-    """Pod-level requests: a limit counts where no container asks for that resource."""
-    asked = {
-        name
-        for field in ("containers", "initContainers")
-        for container in spec.get(field) or ()
-        for name in container["resources"].get("requests") or ()
-    }
-    requests = spec["resources"].setdefault("requests", {})
-    for name, quantity in limits.items():
-        if name not in asked:
+def _default_pod_resources(spec: JsonObject) -> None:
+    """Pod-level huge pages and requests from what the containers ask for, else requests from the limits."""
+    resources = spec["resources"]
+    if not resources.get("limits") and not resources.get("requests"):
+        return
+    for name, amount in aggregate(spec, "limits").items():
+        if is_huge_page(name) and name not in (resources.get("requests") or {}):
+            resources.setdefault("limits", {}).setdefault(name, amount.text)
+    if not resources.get("limits"):
+        return
+    requests = resources.setdefault("requests", {})
+    for name, amount in aggregate(spec, "requests").items():
+        if name in ("cpu", "memory"):
+            requests.setdefault(name, amount.text)
+    for name, quantity in resources["limits"].items():
+        if is_pod_level(name):
             requests.setdefault(name, quantity)
+    if not requests:
+        del resources["requests"]
 
 
 def default_pod_template(template: JsonObject) -> None:
@@ -84,6 +97,7 @@ def default_pod_spec(spec: JsonObject) -> None:
             default_container(container)
     for volume in spec.get("volumes") or ():
         default_volume(volume)
+    spec.pop("schedulingGroup", None)  # waits for the feature gate GenericWorkload
     if "serviceAccount" in spec or "serviceAccountName" in spec:
         _default_service_account(spec)
 
@@ -93,6 +107,13 @@ def _default_service_account(spec: JsonObject) -> None:
     name = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if name:
         spec["serviceAccountName"] = spec["serviceAccount"] = name
+
+
+def _drop_disabled(container: JsonObject) -> None:
+    """A stop signal waits for the feature gate ContainerStopSignals, which is off in Kubernetes 1.36."""
+    lifecycle = {key: value for key, value in container.pop("lifecycle").items() if key != "stopSignal"}
+    if lifecycle:
+        container["lifecycle"] = lifecycle
 
 
 def default_container(container: JsonObject) -> None:
@@ -109,6 +130,8 @@ def default_container(container: JsonObject) -> None:
     for kind in ("livenessProbe", "readinessProbe", "startupProbe"):
         if kind in container:
             _default_probe(container[kind])
+    if container.get("lifecycle") and "stopSignal" in container["lifecycle"]:
+        _drop_disabled(container)
     for handler in (container.get("lifecycle") or {}).values():
         if isinstance(handler, dict) and "httpGet" in handler:
             _default_http_get(handler["httpGet"])
@@ -170,13 +193,17 @@ def default_volume(volume: JsonObject) -> None:
             source["serviceAccountToken"].setdefault("expirationSeconds", 3600)
         if "downwardAPI" in source:
             _default_downward_items(source["downwardAPI"])
+        for kind in _DISABLED_PROJECTIONS:
+            source.pop(kind, None)
     if "hostPath" in volume:
         volume["hostPath"].setdefault("type", "")
     if "image" in volume and not volume["image"].get("pullPolicy"):
         volume["image"]["pullPolicy"] = pull_policy(volume["image"].get("reference", ""))
     if "ephemeral" in volume:
         template = volume["ephemeral"].get("volumeClaimTemplate") or {}
-        template.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
+        claim = template.setdefault("spec", {})
+        claim.setdefault("volumeMode", "Filesystem")
+        (claim.get("resources") or {}).pop("claims", None)
     _default_network_disks(volume)
 
 

@@ -5,22 +5,21 @@ Defaults are in `pod_defaults`, the rules on fields in `validation.pod*`; here t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kube32_sim.api.errors import FieldError
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.pod_defaults import default_pod
+from kube32_sim.api.strategies.pod_preparation import merge_label_keys, profiles_from_annotations
 from kube32_sim.api.strategies.pod_qos import qos_class
 from kube32_sim.api.strategies.spec import keep_all_but_status
 from kube32_sim.api.validation.names import dns1123_subdomain
 from kube32_sim.api.validation.pod import validate_pod
 from kube32_sim.api.validation.pod import validate_pod_template as validate_pod_template
-from kube32_sim.api.validation.pod_update import (
-    validate_ephemeral_update,
-    validate_pod_status,
-    validate_pod_update,
-    validate_resize,
-)
+from kube32_sim.api.validation.pod_resize import validate_resize
+from kube32_sim.api.validation.pod_status import validate_pod_status
+from kube32_sim.api.validation.pod_update import validate_ephemeral_update, validate_pod_update
 from kube32_sim.api.validation.pod_warnings import pod_template_warnings as pod_template_warnings
 from kube32_sim.api.validation.pod_warnings import pod_warnings
 
@@ -59,7 +58,8 @@ class PodStrategy(Strategy):
                 }
             ]
         obj["status"] = status
-        obj["spec"].pop("ephemeralContainers", None)
+        merge_label_keys(obj)
+        profiles_from_annotations(obj)
 
     def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
         obj["status"] = old.get("status", {})
@@ -74,11 +74,13 @@ class PodStrategy(Strategy):
         obj["metadata"]["generation"] = generation + 1 if changed else generation
 
     def prepare_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
-        """Status and metadata change, but for owners; the QoS class stays what it was at creation."""
+        """Status and metadata change, but for owners; what a report leaves out of what was observed stays."""
         keep_all_but_status(obj, old, "ownerReferences")
-        status = obj["status"]
-        if "qosClass" in old.get("status", {}):
-            status["qosClass"] = old["status"]["qosClass"]
+        status, before = obj["status"], old.get("status", {})
+        for field in ("qosClass", "observedGeneration"):
+            if field in before and not status.get(field):
+                status[field] = before[field]
+        _keep_observed(status.get("conditions") or (), before.get("conditions") or ())
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         return dns1123_subdomain(name, prefix=prefix)
@@ -97,7 +99,8 @@ class PodStrategy(Strategy):
         return validate_pod_status(obj, old)
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
-        return pod_warnings(obj, old)
+        """About new pods only: what changes a pod is hardly ever a person."""
+        return pod_warnings(obj) if old is None else []
 
 
 def agree_on_addresses(status: JsonObject) -> None:
@@ -109,6 +112,18 @@ def agree_on_addresses(status: JsonObject) -> None:
             status["podIPs"] = [{"ip": address}]
 
 
+def _keep_observed(conditions: Sequence[JsonObject], old: Sequence[JsonObject]) -> None:
+    """A condition that does not say which generation it is about is about the one it was about."""
+    observed: dict[str, list[int]] = {}
+    for condition in old:
+        observed.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration", 0))
+    for condition in conditions:
+        generations = observed.get(condition.get("type", ""))
+        generation = generations.pop(0) if generations else 0
+        if generation and not condition.get("observedGeneration"):
+            condition["observedGeneration"] = generation
+
+
 def _with_ephemeral(obj: JsonObject, old: JsonObject) -> JsonObject:
     spec = {key: value for key, value in old["spec"].items() if key != "ephemeralContainers"}
     if containers := obj["spec"].get("ephemeralContainers"):
@@ -117,20 +132,25 @@ def _with_ephemeral(obj: JsonObject, old: JsonObject) -> JsonObject:
 
 
 def _with_resources(obj: JsonObject, old: JsonObject) -> JsonObject:
-    """The old spec with the containers' resources of the new one, where the containers are the same."""
-    spec = dict(old["spec"])
+    """The old spec with the resources of the new one, of the pod and of containers where those are the same."""
+    spec = {key: value for key, value in old["spec"].items() if key != "resources"}
+    if "resources" in obj["spec"]:
+        spec["resources"] = obj["spec"]["resources"]
     for field in ("containers", "initContainers"):
-        new = obj["spec"].get(field) or []
-        before = old["spec"].get(field) or []
-        if [each.get("name") for each in new] == [each.get("name") for each in before]:
-            if before:
-                spec[field] = [
-                    {**then, **{key: now[key] for key in ("resources", "resizePolicy") if key in now}}
-                    for now, then in zip(new, before, strict=True)
-                ]
-        else:
+        new, before = obj["spec"].get(field) or [], old["spec"].get(field) or []
+        if [each.get("name") for each in new] != [each.get("name") for each in before]:
             spec[field] = new
+        elif before:
+            spec[field] = [_resized(now, then) for now, then in zip(new, before, strict=True)]
     return spec
+
+
+def _resized(new: JsonObject, old: JsonObject) -> JsonObject:
+    kept = {key: value for key, value in old.items() if key not in _RESIZED}
+    return kept | {key: new[key] for key in _RESIZED if key in new}
+
+
+_RESIZED = ("resources", "resizePolicy")
 
 
 def _kept_metadata(obj: JsonObject, old: JsonObject) -> JsonObject:

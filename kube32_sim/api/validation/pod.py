@@ -12,10 +12,11 @@ from typing import Any
 
 import orjson
 
-from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, required
-from kube32_sim.api.quantity import parse
+from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, required, too_long
 from kube32_sim.api.validation.meta import validate_labels, validate_template_metadata
 from kube32_sim.api.validation.names import dns1123_label, dns1123_subdomain, in_range, ip_address
+from kube32_sim.api.validation.pod_annotations import MIRROR as MIRROR
+from kube32_sim.api.validation.pod_annotations import validate_pod_annotations, validate_profiles_agree
 from kube32_sim.api.validation.pod_containers import (
     Scope,
     choice,
@@ -25,7 +26,12 @@ from kube32_sim.api.validation.pod_containers import (
     validate_init_containers,
 )
 from kube32_sim.api.validation.pod_dns import validate_dns_config
-from kube32_sim.api.validation.pod_resources import validate_amount, validate_pod_resources
+from kube32_sim.api.validation.pod_env import validate_file_volumes
+from kube32_sim.api.validation.pod_resources import (
+    validate_pod_resource_claims,
+    validate_pod_resources,
+    validate_resources,
+)
 from kube32_sim.api.validation.pod_scheduling import (
     validate_affinity,
     validate_readiness_gates,
@@ -33,15 +39,16 @@ from kube32_sim.api.validation.pod_scheduling import (
     validate_spread,
     validate_tolerations,
 )
-from kube32_sim.api.validation.pod_security import validate_host_namespaces, validate_pod_security
+from kube32_sim.api.validation.pod_security import validate_host_users, validate_pod_security
 from kube32_sim.api.validation.pod_volumes import validate_volumes
+from kube32_sim.api.validation.pod_windows import validate_host_process, validate_operating_system
 
 JsonObject = dict[str, Any]
 
 MAX_INT32 = 2**31 - 1
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-MIRROR = "kubernetes.io/config.mirror"
+_LONGEST_HOSTNAME = 64
 _NO_ACCOUNT = "must not be specified when serviceAccountName is not set"
 
 
@@ -54,17 +61,17 @@ def validate_pod(pod: JsonObject) -> list[FieldError]:
     if spec.get("nodeName") and spec.get("schedulingGates"):
         why = "cannot be set until all schedulingGates have been cleared"
         found.append(forbidden_field("spec.nodeName", why))
+    if annotations := pod["metadata"].get("annotations"):
+        found += validate_profiles_agree(annotations, spec, "spec")
     return found
 
 
-def validate_pod_object(pod: JsonObject) -> list[FieldError]:
-    """What holds for a pod at any time."""
+def validate_pod_object(pod: JsonObject, excused: Collection[str] = ()) -> list[FieldError]:
+    """What holds for a pod at any time.  excused: annotations that may stay wrong."""
     spec, metadata = pod["spec"], pod["metadata"]
     found: list[FieldError] = []
-    annotations = metadata.get("annotations") or {}
-    if MIRROR in annotations and not spec.get("nodeName"):
-        why = "must set spec.nodeName if mirror pod annotation is set"
-        found.append(invalid_value(f"metadata.annotations[{MIRROR}]", annotations[MIRROR], why))
+    if annotations := metadata.get("annotations"):
+        found += validate_pod_annotations(annotations, spec, "metadata.annotations", excused)
     named = any("ephemeral" in volume for volume in spec.get("volumes") or ())  # their claims have the pod's name
     if named or not _is_valid(orjson.dumps(spec)):
         found += validate_pod_spec(spec, "spec", pod_name=metadata.get("name", ""), is_pod=True)
@@ -93,9 +100,14 @@ def _validate_token_volumes(spec: JsonObject) -> list[FieldError]:
 
 def validate_pod_template(template: JsonObject, path: str, claims: Collection[str] = ()) -> list[FieldError]:
     """Failures of a PodTemplateSpec.  claims: names of claims that its pods will have as volumes beside their own."""
-    found = validate_template_metadata(template.get("metadata") or {}, path)
-    spec = template.get("spec") or {}
+    metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
+    annotations = metadata.get("annotations")
+    found = validate_template_metadata(metadata, path)
+    if annotations:
+        found += validate_pod_annotations(annotations, spec, f"{path}.annotations")
     found += validate_pod_spec(spec, f"{path}.spec", claims=claims)
+    if annotations:
+        found += validate_profiles_agree(annotations, spec, f"{path}.spec")
     if spec.get("ephemeralContainers"):
         why = "ephemeral containers not allowed in pod template"
         found.append(forbidden_field(f"{path}.spec.ephemeralContainers", why))
@@ -112,10 +124,12 @@ def validate_pod_spec(
         found.append(required(f"{path}.terminationGracePeriodSeconds"))
     volumes: dict[str, JsonObject] = {}
     if "volumes" in spec:
-        volumes, wrong = validate_volumes(spec["volumes"] or (), pod_name, f"{path}.volumes")
+        volumes, wrong = validate_volumes(spec["volumes"] or (), pod_name, f"{path}.volumes", is_pod=is_pod)
         found += wrong
     volumes |= {name: {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims}
-    devices = frozenset(claim.get("name", "") for claim in spec.get("resourceClaims") or ())
+    devices = frozenset(claim["name"] for claim in spec.get("resourceClaims") or () if claim.get("name"))
+    if "resourceClaims" in spec:
+        found += validate_pod_resource_claims(spec["resourceClaims"] or (), f"{path}.resourceClaims")
     scope = Scope(volumes, devices, grace, spec.get("restartPolicy", ""), spec.get("hostUsers") is not False)
     found += _validate_container_lists(spec, scope, path)
     if spec.get("resources"):
@@ -141,7 +155,7 @@ def _validate_container_lists(spec: JsonObject, scope: Scope, path: str) -> list
     if ephemeral := spec.get("ephemeralContainers"):
         others = [*containers, *initial]
         found += validate_ephemeral_containers(ephemeral, others, scope, f"{path}.ephemeralContainers")
-    return found
+    return found + validate_file_volumes(spec, path)
 
 
 def _validate_host_ports(spec: JsonObject, path: str, is_pod: bool) -> list[FieldError]:
@@ -167,7 +181,8 @@ def _validate_placement(spec: JsonObject, path: str) -> list[FieldError]:
         found += validate_scheduling_gates(gates, f"{path}.schedulingGates")
     if constraints := spec.get("topologySpreadConstraints"):
         found += validate_spread(constraints, f"{path}.topologySpreadConstraints")
-    return found + validate_host_namespaces(spec, path)
+    found += validate_host_process(spec, path)
+    return found + validate_host_users(spec, path)
 
 
 def _validate_names(spec: JsonObject, path: str) -> list[FieldError]:
@@ -181,6 +196,19 @@ def _validate_names(spec: JsonObject, path: str) -> list[FieldError]:
     for field in ("hostname", "subdomain"):
         if value := spec.get(field):
             found += [invalid_value(f"{path}.{field}", value, why) for why in dns1123_label(value)]
+    if override := spec.get("hostnameOverride"):
+        found += _validate_hostname_override(override, spec, f"{path}.hostnameOverride")
+    return found
+
+
+def _validate_hostname_override(name: str, spec: JsonObject, path: str) -> list[FieldError]:
+    found = [invalid_value(path, name, why) for why in dns1123_subdomain(name)]
+    if len(name) > _LONGEST_HOSTNAME:
+        found.append(too_long(path, _LONGEST_HOSTNAME))
+    if spec.get("setHostnameAsFQDN"):
+        found.append(forbidden_field(path, "may not be specified when `setHostnameAsFQDN` is true"))
+    if spec.get("hostNetwork"):
+        found.append(forbidden_field(path, "may not be specified when `hostNetwork` is true"))
     return found
 
 
@@ -196,10 +224,10 @@ def _validate_rest(spec: JsonObject, path: str) -> list[FieldError]:
     if "preemptionPolicy" in spec:
         words = ("PreemptLowerPriority", "Never")
         found += choice(spec["preemptionPolicy"], words, f"{path}.preemptionPolicy")
-    for name, amount in sorted((spec.get("overhead") or {}).items()):
-        found += validate_amount(name, parse(amount), f"{path}.overhead[{name}]")
+    if overhead := spec.get("overhead"):
+        found += validate_resources({"limits": overhead}, (), f"{path}.overhead")
     if "os" in spec:
-        found += choice((spec["os"] or {}).get("name"), ("linux", "windows"), f"{path}.os.name")
+        found += validate_operating_system(spec, path)
     return found
 
 

@@ -19,6 +19,7 @@ from kube32_sim.api.errors import (
     not_found_field,
     not_supported,
     required,
+    too_many,
 )
 from kube32_sim.api.validation.names import dns1123_label, port_name, port_number
 from kube32_sim.api.validation.pod_env import validate_env, validate_env_from
@@ -34,11 +35,12 @@ MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 _NOT_FOR_INIT = "may not be set for init containers without restartPolicy=Always"
 _NOT_FOR_EPHEMERAL = "cannot be set for an Ephemeral Container"
-_FOR_EPHEMERAL = (
-    "name image command args workingDir env envFrom volumeMounts volumeDevices terminationMessagePath "
-    "terminationMessagePolicy imagePullPolicy securityContext stdin stdinOnce tty resources targetContainerName"
+_NEVER_EPHEMERAL = (
+    "ports resources resizePolicy restartPolicy restartPolicyRules livenessProbe readinessProbe startupProbe lifecycle"
 )
-_EPHEMERAL_FIELDS = frozenset(_FOR_EPHEMERAL.split())
+"""Fields that an ephemeral container cannot have, in the order of Go's structure."""
+_MOST_RULES = 20
+_MOST_EXIT_CODES = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +77,39 @@ def validate_containers(containers: Sequence[JsonObject], scope: Scope, path: st
             found.append(duplicate(f"{at}.name", name))
         seen.add(name)
         found += _validate_hooks(container, scope, at)
-        if "restartPolicy" in container:
-            found += _validate_restart_policy(container, at)
+        found += _validate_restart_policy(container, at)
     return found + host_port_conflicts(containers, path)
 
 
 def _validate_restart_policy(container: JsonObject, path: str) -> list[FieldError]:
     """A container's own restartPolicy, with rules that say when it applies."""
-    found = choice(container["restartPolicy"], ("Always", "Never", "OnFailure"), f"{path}.restartPolicy")
-    for index, rule in enumerate(container.get("restartPolicyRules") or ()):
-        found += choice(
-            rule.get("action"), ("Restart", "RestartAllContainers"), f"{path}.restartPolicyRules[{index}].action"
-        )
+    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
+    found: list[FieldError] = []
+    if policy is None:
+        if rules:
+            why = "must specify restartPolicy when restart rules are used"
+            found.append(required(f"{path}.restartPolicy", why))
+    elif policy not in ("Always", "Never", "OnFailure"):
+        found.append(not_supported(f"{path}.restartPolicy", policy, ("Always", "Never", "OnFailure")))
+    if len(rules) > _MOST_RULES:
+        found.append(too_many(f"{path}.restartPolicyRules", len(rules), _MOST_RULES))
+    for index, rule in enumerate(rules):
+        found += _validate_restart_rule(rule, f"{path}.restartPolicyRules[{index}]")
+    return found
+
+
+def _validate_restart_rule(rule: JsonObject, path: str) -> list[FieldError]:
+    action, codes = rule.get("action", ""), rule.get("exitCodes")
+    found: list[FieldError] = []
+    if action not in ("Restart", "RestartAllContainers"):
+        found.append(not_supported(f"{path}.action", action, ("Restart", "RestartAllContainers")))
+    if codes is None:
+        return [*found, required(f"{path}.exitCodes", "must be specified")]
+    operator, values = codes.get("operator", ""), codes.get("values") or ()
+    if operator not in ("In", "NotIn"):
+        found.append(not_supported(f"{path}.exitCodes.operator", operator, ("In", "NotIn")))
+    if len(values) > _MOST_EXIT_CODES:
+        found.append(too_many(f"{path}.exitCodes.values", len(values), _MOST_EXIT_CODES))
     return found
 
 
@@ -98,8 +121,7 @@ def validate_init_containers(
     for index, container in enumerate(containers):
         at = f"{path}[{index}]"
         found += validate_container(container, scope, at)
-        if "restartPolicy" in container:
-            found += _validate_restart_policy(container, at)
+        found += _validate_restart_policy(container, at)
         name = container.get("name", "")
         if name in seen:
             found.append(duplicate(f"{at}.name", name))
@@ -139,10 +161,11 @@ def validate_ephemeral_containers(
 
 
 def _validate_ephemeral_fields(container: JsonObject, path: str) -> list[FieldError]:
-    wrong = [field for field in container if field not in _EPHEMERAL_FIELDS]
-    if container.get("resources"):
-        wrong.append("resources")
-    found = [forbidden_field(f"{path}.{field}", _NOT_FOR_EPHEMERAL) for field in wrong]
+    found = [
+        forbidden_field(f"{path}.{field}", _NOT_FOR_EPHEMERAL)
+        for field in _NEVER_EPHEMERAL.split()
+        if container.get(field) or (field in container and field != "resources")
+    ]
     for index, mount in enumerate(container.get("volumeMounts") or ()):
         found += [
             forbidden_field(f"{path}.volumeMounts[{index}].{field}", _NOT_FOR_EPHEMERAL)

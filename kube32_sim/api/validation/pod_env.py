@@ -6,9 +6,17 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from kube32_sim.api.errors import FieldError, invalid_value, not_supported, required
+from kube32_sim.api.errors import FieldError, invalid_value, not_found_field, not_supported, required
 from kube32_sim.api.quantity import parse
-from kube32_sim.api.validation.names import config_map_key, dns1123_subdomain, environment_name, qualified_name
+from kube32_sim.api.validation.names import (
+    config_map_key,
+    dns1123_label,
+    dns1123_subdomain,
+    environment_name,
+    qualified_name,
+)
+from kube32_sim.api.validation.pod_mounts import validate_file_path
+from kube32_sim.api.validation.pod_windows import all_containers
 
 JsonObject = dict[str, Any]
 
@@ -70,6 +78,8 @@ def _validate_source(variable: JsonObject, path: str) -> list[FieldError]:
     for kind in ("configMapKeyRef", "secretKeyRef"):
         if kind in source:
             found += _validate_key_reference(source[kind], f"{path}.{kind}")
+    if "fileKeyRef" in source:
+        found += _validate_file_reference(source["fileKeyRef"], f"{path}.fileKeyRef")
     given = sum(1 for kind in _SOURCES if kind in source)
     if given == 0:
         choices = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
@@ -87,6 +97,39 @@ def _validate_key_reference(reference: JsonObject, path: str) -> list[FieldError
     if not key:
         return [*found, required(f"{path}.key")]
     return found + [invalid_value(f"{path}.key", key, why) for why in config_map_key(key)]
+
+
+def _validate_file_reference(reference: JsonObject, path: str) -> list[FieldError]:
+    """A variable in a file of a volume."""
+    found: list[FieldError] = []
+    for field, rule in (("key", environment_name), ("volumeName", dns1123_label)):
+        value = reference.get(field)
+        if not value:
+            found.append(required(f"{path}.{field}"))
+        else:
+            found += [invalid_value(f"{path}.{field}", value, why) for why in rule(value)]
+    if not reference.get("path"):
+        return [*found, required(f"{path}.path")]
+    return found + validate_file_path(reference["path"], f"{path}.path")
+
+
+def validate_file_volumes(spec: JsonObject, path: str) -> list[FieldError]:
+    """Files that variables come from are in empty directories of the pod."""
+    found: list[FieldError] = []
+    volumes: dict[str, JsonObject] | None = None
+    for container, at in all_containers(spec, path):
+        for index, variable in enumerate(container.get("env") or ()):
+            reference = (variable.get("valueFrom") or {}).get("fileKeyRef")
+            if reference is None:
+                continue
+            if volumes is None:
+                volumes = {volume.get("name", ""): volume for volume in spec.get("volumes") or ()}
+            name, where = reference.get("volumeName", ""), f"{at}.env[{index}].valueFrom.fileKeyRef.volumeName"
+            if name not in volumes:
+                found.append(not_found_field(where, name))
+            elif "emptyDir" not in volumes[name]:
+                found.append(invalid_value(where, name, "referenced volume must be of type emptyDir"))
+    return found
 
 
 def validate_field_reference(reference: JsonObject, fields: Collection[str], path: str) -> list[FieldError]:

@@ -48,19 +48,14 @@ def validate_mounts(
         if target in device_paths:
             why = "must not already exist as a path in volumeDevices"
             found.append(invalid_value(f"{at}.mountPath", target, why))
-        found += _validate_options(mount, container, volumes.get(name), at, path)
+        found += _validate_options(mount, container, at, path)
     return found
 
 
-def _validate_options(
-    mount: JsonObject, container: JsonObject, volume: JsonObject | None, at: str, path: str
-) -> list[FieldError]:
+def _validate_options(mount: JsonObject, container: JsonObject, at: str, path: str) -> list[FieldError]:
     """Sub-paths, propagation and recursion; upstream names some of these without the mount's index."""
     found: list[FieldError] = []
     fields = [field for field in ("subPath", "subPathExpr") if mount.get(field)]
-    if volume is not None and "image" in volume:
-        why = "not allowed in image volume sources"
-        found += [invalid_value(f"{at}.{field}", mount[field], why) for field in fields]
     for field in fields:
         if field == "subPathExpr" and len(fields) == 2:
             why = "subPathExpr and subPath are mutually exclusive"
@@ -81,8 +76,16 @@ def validate_descending(text: str, path: str) -> list[FieldError]:
     return found + validate_no_backsteps(text, path)
 
 
+def validate_file_path(text: str, path: str) -> list[FieldError]:
+    """A path of a file in a volume: relative, below it, and not one of the `..` names kept for the volume itself."""
+    found = validate_descending(text, path)
+    if text.startswith("..") and not text.startswith("../"):
+        found.append(invalid_value(path, text, "must not start with '..'"))
+    return found
+
+
 def validate_no_backsteps(text: str, path: str) -> list[FieldError]:
-    if ".." in text.replace("\\", "/").split("/"):
+    if ".." in text.split("/"):
         return [invalid_value(path, text, "must not contain '..'")]
     return []
 
@@ -129,13 +132,14 @@ def validate_devices(
             found.append(invalid_value(f"{at}.devicePath", target, "must be unique"))
         if validate_no_backsteps(target, at):
             found.append(invalid_value(f"{at}.devicePath", target, "can not contain backsteps ('..')"))
+        else:
+            paths.add(target)
         if name in mount_names:
             found.append(invalid_value(f"{at}.name", name, "must not already exist in volumeMounts"))
         if target in mount_paths:
             why = "must not already exist as a path in volumeMounts"
             found.append(invalid_value(f"{at}.devicePath", target, why))
         names.add(name)
-        paths.add(target)
     return found
 
 

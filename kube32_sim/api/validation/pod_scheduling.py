@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -161,20 +162,35 @@ def _validate_pod_term(term: JsonObject, path: str) -> list[FieldError]:
     for namespace in term.get("namespaces") or ():
         found += [invalid_value(f"{path}.namespace", namespace, why) for why in dns1123_label(namespace)]
     keys, others = term.get("matchLabelKeys") or (), term.get("mismatchLabelKeys") or ()
-    for field, names in (("matchLabelKeys", keys), ("mismatchLabelKeys", others)):
-        if names and term.get("labelSelector") is None:
-            found.append(forbidden_field(f"{path}.{field}", _NO_SELECTOR))
-        else:
-            found += _validate_keys(names, f"{path}.{field}")
-    why = "exists in both matchLabelKeys and mismatchLabelKeys"
-    found += [invalid_value(f"{path}.matchLabelKeys[{i}]", key, why) for i, key in enumerate(keys) if key in others]
+    found += _validate_label_keys(keys, term.get("labelSelector"), f"{path}.matchLabelKeys")
+    found += _validate_label_keys(others, term.get("labelSelector"), f"{path}.mismatchLabelKeys")
+    found += _validate_merged_keys(keys, term.get("labelSelector"), path)
+    why, unwanted = "exists in both matchLabelKeys and mismatchLabelKeys", set(others)
+    found += [invalid_value(f"{path}.matchLabelKeys[{i}]", key, why) for i, key in enumerate(keys) if key in unwanted]
     topology = term.get("topologyKey", "")
     if not topology:
         found.append(required(f"{path}.topologyKey", "can not be empty"))
     return found + [invalid_value(f"{path}.topologyKey", topology, why) for why in qualified_name(topology)]
 
 
-def _validate_keys(keys: Sequence[str], path: str) -> list[FieldError]:
+def _validate_merged_keys(keys: Sequence[str], selector: JsonObject | None, path: str) -> list[FieldError]:
+    """Keys that the selector of a pod has beside the requirement that was made of them (see `pod_preparation`)."""
+    if not keys or selector is None:
+        return []
+    found: list[FieldError] = []
+    indexes = {key: index for index, key in enumerate(keys)}
+    seen = set(selector.get("matchLabels") or ())
+    for expression in selector.get("matchExpressions") or ():
+        key = expression.get("key", "")
+        if key in indexes and key in seen:
+            found.append(invalid_value(f"{path}[{indexes[key]}]", key, _IN_BOTH))
+        seen.add(key)
+    return found
+
+
+def _validate_label_keys(keys: Sequence[str], selector: JsonObject | None, path: str) -> list[FieldError]:
+    if keys and selector is None:
+        return [forbidden_field(path, _NO_SELECTOR)]
     return [
         invalid_value(f"{path}[{index}]", key, why) for index, key in enumerate(keys) for why in qualified_name(key)
     ]
@@ -182,7 +198,7 @@ def _validate_keys(keys: Sequence[str], path: str) -> list[FieldError]:
 
 def validate_spread(constraints: Sequence[JsonObject], path: str) -> list[FieldError]:
     found: list[FieldError] = []
-    seen: set[tuple[str, str]] = set()
+    coming = Counter((each.get("topologyKey", ""), each.get("whenUnsatisfiable", "")) for each in constraints)
     for index, constraint in enumerate(constraints):
         at = f"{path}[{index}]"
         key, action = constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")
@@ -193,9 +209,9 @@ def validate_spread(constraints: Sequence[JsonObject], path: str) -> list[FieldE
             found.append(required(f"{at}.topologyKey", "can not be empty"))
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
             found.append(not_supported(f"{at}.whenUnsatisfiable", action, ("DoNotSchedule", "ScheduleAnyway")))
-        if (key, action) in seen:
+        coming[key, action] -= 1
+        if coming[key, action]:
             found.append(duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}"))
-        seen.add((key, action))
         found += _validate_spread_options(constraint, action, at)
     return found
 
@@ -212,23 +228,10 @@ def _validate_spread_options(constraint: JsonObject, action: str, path: str) -> 
     for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
         if field in constraint and constraint[field] not in ("Honor", "Ignore"):
             found.append(not_supported(f"{path}.{field}", constraint[field], ("Honor", "Ignore")))
-    found += _validate_spread_keys(constraint, f"{path}.matchLabelKeys")
-    return found + validate_label_selector(constraint.get("labelSelector"), f"{path}.labelSelector")
-
-
-def _validate_spread_keys(constraint: JsonObject, path: str) -> list[FieldError]:
     keys, selector = constraint.get("matchLabelKeys") or (), constraint.get("labelSelector")
-    if not keys:
-        return []
-    found = [] if selector is not None else [forbidden_field(path, _NO_SELECTOR)]
-    selector = selector or {}
-    selected = set(selector.get("matchLabels") or ())
-    selected |= {each.get("key") for each in selector.get("matchExpressions") or ()}
-    for index, key in enumerate(keys):
-        found += [invalid_value(f"{path}[{index}]", key, why) for why in qualified_name(key)]
-        if key in selected:
-            found.append(invalid_value(f"{path}[{index}]", key, _IN_BOTH))
-    return found
+    found += _validate_label_keys(keys, selector, f"{path}.matchLabelKeys")
+    found += _validate_merged_keys(keys, selector, path)
+    return found + validate_label_selector(constraint.get("labelSelector"), f"{path}.labelSelector")
 
 
 def validate_readiness_gates(gates: Sequence[JsonObject], path: str) -> list[FieldError]:

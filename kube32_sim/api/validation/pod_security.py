@@ -14,8 +14,10 @@ from kube32_sim.api.errors import (
     required,
     too_long,
 )
+from kube32_sim.api.validation import pod_shown
 from kube32_sim.api.validation.names import user_or_group_id
 from kube32_sim.api.validation.pod_mounts import validate_descending
+from kube32_sim.api.validation.pod_windows import validate_windows_options
 
 JsonObject = dict[str, Any]
 
@@ -27,25 +29,30 @@ _LONGEST_PROFILE = 4095
 
 
 def validate_pod_security(spec: JsonObject, path: str) -> list[FieldError]:
-    """Failures of `spec.securityContext`; `path` is the spec's."""
-    security = spec.get("securityContext")
-    if not security:
-        return []
+    """Failures of `spec.securityContext`, and of what upstream keeps with it; `path` is the spec's."""
+    security = spec.get("securityContext") or {}
     at = f"{path}.securityContext"
     found: list[FieldError] = []
     for field in ("fsGroup", "runAsUser", "runAsGroup"):
         found += _validate_id(security, field, at)
     for index, group in enumerate(security.get("supplementalGroups") or ()):
         found += [invalid_value(f"{at}.supplementalGroups[{index}]", group, why) for why in user_or_group_id(group)]
+    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
+        why = "ShareProcessNamespace and HostPID cannot both be enabled"
+        found.append(invalid_value(f"{at}.shareProcessNamespace", True, why))
+    if not security:
+        return found
     if sysctls := security.get("sysctls"):
         found += _validate_sysctls(sysctls, spec, f"{at}.sysctls")
     if "fsGroupChangePolicy" in security:
         found += _word(security, "fsGroupChangePolicy", ("Always", "OnRootMismatch"), at)
-    found += _validate_profiles(security, at)
+    found += _validate_seccomp(security.get("seccompProfile"), f"{at}.seccompProfile")
+    found += validate_windows_options(security.get("windowsOptions"), f"{at}.windowsOptions")
+    found += _validate_app_armor(security.get("appArmorProfile"), f"{at}.appArmorProfile")
     if "supplementalGroupsPolicy" in security:
         found += _word(security, "supplementalGroupsPolicy", ("Merge", "Strict"), at)
-    if "seLinuxChangePolicy" in security:
-        found += _word(security, "seLinuxChangePolicy", ("MountOption", "Recursive"), at)
+    if "seLinuxChangePolicy" in security:  # MountOption waits for the feature gate SELinuxMount, which is off in 1.36
+        found += _word(security, "seLinuxChangePolicy", ("Recursive",), at)
     return found
 
 
@@ -58,13 +65,17 @@ def validate_container_security(security: JsonObject, host_users: bool, path: st
         if security["procMount"] == "Unmasked" and host_users:
             why = "`hostUsers` must be false to use `Unmasked`"
             found.append(invalid_value(f"{path}.procMount", "Unmasked", why))
+    found += _validate_seccomp(security.get("seccompProfile"), f"{path}.seccompProfile")
     if security.get("allowPrivilegeEscalation") is False:
         head = "cannot set `allowPrivilegeEscalation` to false and"
         if security.get("privileged"):
-            found.append(invalid_value(path, security, f"{head} `privileged` to true"))
-        if "CAP_SYS_ADMIN" in ((security.get("capabilities") or {}).get("add") or ()):
-            found.append(invalid_value(path, security, f"{head} `capabilities.Add` CAP_SYS_ADMIN"))
-    return found + _validate_profiles(security, path)
+            found.append(invalid_value(path, pod_shown.container_security(security), f"{head} `privileged` to true"))
+        for capability in (security.get("capabilities") or {}).get("add") or ():
+            if capability == "CAP_SYS_ADMIN":
+                why = f"{head} `capabilities.Add` CAP_SYS_ADMIN"
+                found.append(invalid_value(path, pod_shown.container_security(security), why))
+    found += validate_windows_options(security.get("windowsOptions"), f"{path}.windowsOptions")
+    return found + _validate_app_armor(security.get("appArmorProfile"), f"{path}.appArmorProfile")
 
 
 def _validate_id(security: JsonObject, field: str, path: str) -> list[FieldError]:
@@ -79,16 +90,9 @@ def _word(owner: JsonObject, field: str, supported: tuple[str, ...], path: str) 
     return [] if value in supported else [not_supported(f"{path}.{field}", value, supported)]
 
 
-def _validate_profiles(security: JsonObject, path: str) -> list[FieldError]:
-    found: list[FieldError] = []
-    if "seccompProfile" in security:
-        found += _validate_seccomp(security["seccompProfile"], f"{path}.seccompProfile")
-    if "appArmorProfile" in security:
-        found += _validate_app_armor(security["appArmorProfile"], f"{path}.appArmorProfile")
-    return found
-
-
-def _validate_seccomp(profile: JsonObject, path: str) -> list[FieldError]:
+def _validate_seccomp(profile: JsonObject | None, path: str) -> list[FieldError]:
+    if profile is None:
+        return []
     kind, local = profile.get("type", ""), profile.get("localhostProfile")
     found: list[FieldError] = []
     if not kind:
@@ -102,11 +106,13 @@ def _validate_seccomp(profile: JsonObject, path: str) -> list[FieldError]:
         return found + validate_descending(local, f"{path}.localhostProfile")
     if local is not None:
         why = "can only be set when seccomp type is Localhost"
-        found.append(invalid_value(f"{path}.localhostProfile", profile, why))
+        found.append(invalid_value(f"{path}.localhostProfile", pod_shown.seccomp_profile(profile), why))
     return found
 
 
-def _validate_app_armor(profile: JsonObject, path: str) -> list[FieldError]:
+def _validate_app_armor(profile: JsonObject | None, path: str) -> list[FieldError]:
+    if profile is None:
+        return []
     kind, local = profile.get("type", ""), profile.get("localhostProfile")
     at = f"{path}.localhostProfile"
     if not kind:
@@ -116,11 +122,13 @@ def _validate_app_armor(profile: JsonObject, path: str) -> list[FieldError]:
     if kind != "Localhost":
         why = "can only be set when AppArmor type is Localhost"
         return [] if local is None else [invalid_value(at, local, why)]
-    if not local:
+    if local is None:
         return [required(at, "must be set when AppArmor type is Localhost")]
     found: list[FieldError] = []
     if local != local.strip():
         found.append(invalid_value(at, local, "must not be padded with whitespace"))
+    elif not local:
+        found.append(required(at, "must be set when AppArmor type is Localhost"))
     if len(local.encode("utf-8", "surrogatepass")) > _LONGEST_PROFILE:
         found.append(too_long(at, _LONGEST_PROFILE))
     return found
@@ -147,16 +155,12 @@ def _validate_sysctls(sysctls: list[JsonObject], spec: JsonObject, path: str) ->
     return found
 
 
-def validate_host_namespaces(spec: JsonObject, path: str) -> list[FieldError]:
-    """What a pod may not share with the host, and what not together."""
-    found: list[FieldError] = []
-    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        why = "ShareProcessNamespace and HostPID cannot both be enabled"
-        found.append(invalid_value(f"{path}.securityContext.shareProcessNamespace", True, why))
-    if spec.get("hostUsers") is False:
-        found += [
-            forbidden_field(f"{path}.{shown}", "when `pod.Spec.HostUsers` is false")
-            for field, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
-            if spec.get(field)
-        ]
-    return found
+def validate_host_users(spec: JsonObject, path: str) -> list[FieldError]:
+    """What a pod with users of its own may not share with the host."""
+    if spec.get("hostUsers") is not False:
+        return []
+    return [
+        forbidden_field(f"{path}.{shown}", "when `pod.Spec.HostUsers` is false")
+        for field, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
+        if spec.get(field)
+    ]

@@ -1,16 +1,22 @@
-"""Validation of changes to a pod: what may change after creation, in the status, and through its subresources."""
+"""Validation of changes to a pod after its creation.  Resizes are in `pod_resize`, reports in `pod_status`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, required
-from kube32_sim.api.quantity import parse
-from kube32_sim.api.strategies.pod_qos import qos_class
-from kube32_sim.api.validation.names import dns1123_subdomain, in_range, ip_address, qualified_name
+from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, required
+from kube32_sim.api.validation import pod_shown
+from kube32_sim.api.validation.names import in_range
 from kube32_sim.api.validation.pod import MAX_INT32, MIRROR, validate_pod_object
+from kube32_sim.api.validation.pod_annotations import (
+    APP_ARMOR,
+    DELETION_COST,
+    is_deletion_cost,
+    validate_pod_annotations,
+)
 from kube32_sim.api.validation.pod_scheduling import validate_tolerations
+from kube32_sim.api.validation.workloads_common import map_value
 
 JsonObject = dict[str, Any]
 
@@ -23,17 +29,16 @@ _UPDATABLE = ",".join(
         "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
     )
 )
-_SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
 _ADDITIONS = "only additions are allowed (no mutations or deletions)"
 
 
 def validate_pod_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     """Failures of a changed pod: it must be valid, and only a few fields of its spec may differ."""
-    found = _validate_annotation_changes(new, old)
+    found = validate_annotation_changes(new, old)
     spec, before = new["spec"], old["spec"]
     if spec == before:
         return found
-    found = validate_pod_object(new) + found
+    found = validate_pod_object(new, ratchet(old)) + found
     for field in ("containers", "initContainers"):
         wrong = _validate_container_changes(spec.get(field) or (), before.get(field) or (), f"spec.{field}")
         found += wrong
@@ -47,20 +52,34 @@ def validate_pod_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found += _validate_gate_changes(spec.get("schedulingGates") or (), before.get("schedulingGates") or ())
     rest, wrong = _without_updatable(spec, before)
     found += wrong
-    changed = _difference(rest, before)
+    changed = difference(rest, before)
     if changed:
         why = f"pod updates may not change fields other than {_UPDATABLE}\n{changed}"
         found.append(forbidden_field("spec", why))
     return found
 
 
-def _validate_annotation_changes(new: JsonObject, old: JsonObject) -> list[FieldError]:
+def ratchet(old: JsonObject) -> frozenset[str]:
+    """Annotations of a pod that may stay wrong because they were."""
+    cost = (old["metadata"].get("annotations") or {}).get(DELETION_COST)
+    return frozenset((DELETION_COST,)) if cost is not None and not is_deletion_cost(cost) else frozenset()
+
+
+def validate_annotation_changes(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    """Failures of changed annotations: some never change, the others must be valid."""
     now = new["metadata"].get("annotations") or {}
     before = old["metadata"].get("annotations") or {}
-    if now.get(MIRROR) == before.get(MIRROR):
+    if now == before:
         return []
-    what = "add" if MIRROR not in before else "remove or update"
-    return [forbidden_field(f"metadata.annotations[{MIRROR}]", f"may not {what} mirror pod annotation")]
+    fixed = {key: "AppArmor annotations" for key in sorted({*now, *before}) if key.startswith(APP_ARMOR)}
+    fixed[MIRROR] = "mirror pod annotation"
+    found = [
+        forbidden_field(f"metadata.annotations[{key}]", f"may not {'remove or update' if there else 'add'} {what}")
+        for there in (True, False)
+        for key, what in fixed.items()
+        if (key in before) is there and now.get(key) != before.get(key)
+    ]
+    return found + validate_pod_annotations(now, new["spec"], "metadata.annotations", ratchet(old))
 
 
 def _validate_container_changes(new: Sequence[JsonObject], old: Sequence[JsonObject], path: str) -> list[FieldError]:
@@ -143,7 +162,7 @@ def _restore_gated(rest: JsonObject, old: JsonObject) -> list[FieldError]:
     selector, before = rest.get("nodeSelector") or {}, old.get("nodeSelector") or {}
     if any(selector.get(key) != value for key, value in before.items()):
         why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-        found.append(invalid_value("spec.nodeSelector", selector, why))
+        found.append(invalid_value("spec.nodeSelector", map_value(selector), why))
     _restore(rest, old, "nodeSelector")
     affinity = dict(rest.get("affinity") or {})
     now, then = affinity.pop("nodeAffinity", None), (old.get("affinity") or {}).get("nodeAffinity")
@@ -164,9 +183,9 @@ def _validate_narrowed(new: JsonObject, old: JsonObject) -> list[FieldError]:
     before = (old.get(field) or {}).get("nodeSelectorTerms") or []
     if before and len(terms) != len(before):
         why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        return [invalid_value(path, terms, why)]
+        return [invalid_value(path, [pod_shown.node_selector_term(term) for term in terms] or None, why)]
     return [
-        invalid_value(f"{path}[{index}]", term, _ADDITIONS)
+        invalid_value(f"{path}[{index}]", pod_shown.node_selector_term(term), _ADDITIONS)
         for index, (term, then) in enumerate(zip(terms, before, strict=bool(before)) if before else ())
         if not _only_added(term, then)
     ]
@@ -179,7 +198,7 @@ def _only_added(term: JsonObject, old: JsonObject) -> bool:
     return all((term.get(field) or [])[: len(old.get(field) or [])] == (old.get(field) or []) for field in fields)
 
 
-def _difference(new: JsonObject, old: JsonObject) -> str:
+def difference(new: JsonObject, old: JsonObject) -> str:
     """The fields that differ, one a line (upstream shows Go's structures here)."""
     names = sorted(key for key in new.keys() | old.keys() if new.get(key) != old.get(key))
     return "\n".join(f"- {name}: {old.get(name)!r}\n+ {name}: {new.get(name)!r}" for name in names)
@@ -187,7 +206,7 @@ def _difference(new: JsonObject, old: JsonObject) -> str:
 
 def validate_ephemeral_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     """Ephemeral containers are only added."""
-    found = validate_pod_object(new)
+    found = validate_pod_object(new, ratchet(old))
     if MIRROR in (old["metadata"].get("annotations") or {}):
         return [forbidden_field("", "static pods do not support ephemeral containers")]
     path = "spec.ephemeralContainers"
@@ -197,121 +216,6 @@ def validate_ephemeral_update(new: JsonObject, old: JsonObject) -> list[FieldErr
         if name not in now:
             found.append(forbidden_field(path, f'existing ephemeral containers "{name}" may not be removed\n'))
         elif now[name] != before:
-            changed = _difference(now[name], before)
+            changed = difference(now[name], before)
             found.append(forbidden_field(path, f'existing ephemeral containers "{name}" may not be changed\n{changed}'))
     return found
-
-
-def validate_resize(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """Only cpu and memory of containers change, none of them is taken away, and the QoS class stays."""
-    found = validate_pod_object(new)
-    spec, before = new["spec"], old["spec"]
-    if MIRROR in (old["metadata"].get("annotations") or {}):
-        return [forbidden_field("", "static pods cannot be resized")]
-    if (before.get("os") or {}).get("name") == "windows":
-        return [forbidden_field("", "windows pods cannot be resized")]
-    if old.get("status", {}).get("qosClass", qos_class(before)) != qos_class(spec):
-        why = "Pod QOS Class may not change as a result of resizing"
-        found.append(invalid_value("spec", new.get("status", {}).get("qosClass", ""), why))
-    for field in ("initContainers", "containers"):
-        now, then = spec.get(field) or [], before.get(field) or []
-        if len(now) != len(then):
-            return [*found, forbidden_field("spec", "only cpu and memory resources are mutable")]
-        for index, (container, was) in enumerate(zip(now, then, strict=True)):
-            found += _validate_container_resize(container, was, field, f"spec.{field}[{index}].resources")
-    return found
-
-
-def _validate_container_resize(new: JsonObject, old: JsonObject, field: str, path: str) -> list[FieldError]:
-    resources, before = new.get("resources") or {}, old.get("resources") or {}
-    if field == "initContainers" and old.get("restartPolicy") != "Always":
-        why = "resources for non-sidecar init containers are immutable"
-        return [] if new == old else [forbidden_field("spec", why)]
-    found: list[FieldError] = []
-    for kind in ("requests", "limits"):
-        now, then = resources.get(kind) or {}, before.get(kind) or {}
-        if then.keys() - now.keys():
-            found.append(forbidden_field(f"{path}.{kind}", f"resource {kind} cannot be removed"))
-        if any(now.get(name) != then.get(name) for name in now.keys() | then.keys() if name not in ("cpu", "memory")):
-            sidecars = " for sidecar containers" if field == "initContainers" else ""
-            found.append(forbidden_field("spec", f"only cpu and memory resources{sidecars} are mutable"))
-    policies = {each.get("resourceName"): each.get("restartPolicy") for each in new.get("resizePolicy") or ()}
-    limit, was = (part.get("limits", {}).get("memory") for part in (resources, before))
-    if policies.get("memory", "NotRequired") != "NotRequired" or limit is None:
-        return found
-    verb = "added" if was is None else "decreased" if parse(limit).nanos < parse(was).nanos else ""
-    if verb:
-        why = f"memory limits cannot be {verb} unless resizePolicy is RestartContainer"
-        found.append(forbidden_field(f"{path}.limits[memory]", why))
-    return found
-
-
-def validate_pod_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """Failures of a reported status."""
-    found = _validate_annotation_changes(new, old)
-    status, before = new.get("status", {}), old.get("status", {})
-    for index, condition in enumerate(status.get("conditions") or ()):
-        kind = condition.get("type", "")
-        if kind not in _SYSTEM_CONDITIONS:
-            path = f"metadata.conditions[{index}].Type"
-            found += [invalid_value(path, kind, why) for why in qualified_name(kind)]
-    nominated = status.get("nominatedNodeName")
-    if nominated and nominated != before.get("nominatedNodeName"):
-        found += [invalid_value("status.nominatedNodeName", nominated, why) for why in dns1123_subdomain(nominated)]
-    policy = old["spec"].get("restartPolicy", "Always")
-    for field in ("containerStatuses", "initContainerStatuses"):
-        found += _validate_transitions(status, before, field, policy, old["spec"])
-    found += _validate_transitions(status, before, "ephemeralContainerStatuses", "Never", old["spec"])
-    return found + _validate_addresses(status.get("podIPs") or (), "status.podIPs") + _validate_host_addresses(status)
-
-
-def _validate_transitions(
-    new: JsonObject, old: JsonObject, field: str, policy: str, spec: JsonObject
-) -> list[FieldError]:
-    """A container that ended and is not restarted stays ended."""
-    if policy == "Always" or field not in old:
-        return []
-    sidecars = {each.get("name") for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"}
-    own = {each.get("name"): each.get("restartPolicy") for each in spec.get("containers") or ()}
-    running = {each.get("name") for each in new.get(field) or () if "terminated" not in (each.get("state") or {})}
-    found: list[FieldError] = []
-    for index, status in enumerate(old[field] or ()):
-        ended = (status.get("state") or {}).get("terminated")
-        name = status.get("name")
-        rule = own.get(name) or policy
-        if ended is None or name in sidecars or rule == "Always":
-            continue
-        if ended.get("exitCode", 0) != 0 and rule == "OnFailure":
-            continue
-        if name in running:
-            why = "may not be transitioned to non-terminated state"
-            found.append(forbidden_field(f"status.{field}[{index}].state", why))
-    return found
-
-
-def _validate_addresses(addresses: Sequence[JsonObject], path: str) -> list[FieldError]:
-    found: list[FieldError] = []
-    texts = [each.get("ip", "") for each in addresses]
-    for index, text in enumerate(texts):
-        found += [invalid_value(f"{path}[{index}]", text, why) for why in ip_address(text)]
-    if len(texts) > 1 and not found:
-        if len(texts) > 2 or len({":" in text for text in texts}) != 2:
-            why = "may specify no more than one IP for each IP family"
-            found.append(invalid_value(path, list(addresses), why))
-        found += [
-            duplicate(f"{path}[{index}]", dict(addresses[index]))
-            for index, text in enumerate(texts)
-            if text in texts[:index]
-        ]
-    return found
-
-
-def _validate_host_addresses(status: JsonObject) -> list[FieldError]:
-    addresses = status.get("hostIPs")
-    if not addresses:
-        return []
-    first = addresses[0].get("ip", "")
-    found: list[FieldError] = []
-    if first != status.get("hostIP", ""):
-        found.append(invalid_value("status.hostIPs[0].ip", first, "must be equal to `hostIP`"))
-    return found + _validate_addresses(addresses, "status.hostIPs")

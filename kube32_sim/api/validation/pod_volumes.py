@@ -1,22 +1,31 @@
-"""Validation of the volumes of a pod: one source each, and what the common sources need.
-
-Sources of single vendors are only counted (all of them are accepted and stored as given); those every cluster has are
-checked in full, in upstream's words.
-"""
+"""Validation of the volumes of a pod: one source each, and what it needs.  Vendors' disks are in `pod_disks`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, not_supported, required
+from kube32_sim.api.errors import (
+    FieldError,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    required,
+    too_long,
+)
 from kube32_sim.api.quantity import parse
+from kube32_sim.api.validation.meta import validate_annotations, validate_labels
 from kube32_sim.api.validation.names import dns1123_label, dns1123_subdomain
+from kube32_sim.api.validation.pod_disks import DISKS, portal_too_long
 from kube32_sim.api.validation.pod_env import validate_field_reference, validate_resource_reference
-from kube32_sim.api.validation.pod_mounts import validate_descending, validate_no_backsteps
+from kube32_sim.api.validation.pod_mounts import validate_file_path, validate_no_backsteps
+from kube32_sim.api.validation.storage_claims import validate_claim
 
 JsonObject = dict[str, Any]
 
+_LONGEST_DRIVER = 63
+_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 VOLUME_FIELDS = (
     "metadata.annotations",
     "metadata.labels",
@@ -45,14 +54,15 @@ _ORDER = tuple(_SOURCES.split())
 
 
 def validate_volumes(
-    volumes: Sequence[JsonObject], pod_name: str, path: str
+    volumes: Sequence[JsonObject], pod_name: str, path: str, *, is_pod: bool = False
 ) -> tuple[dict[str, JsonObject], list[FieldError]]:
-    """(volume by name, failures).  pod_name is "" for templates."""
+    """(valid volume by name, failures).  pod_name is "" for templates."""
     found: list[FieldError] = []
     by_name: dict[str, JsonObject] = {}
+    made = {f"{pod_name}-{volume.get('name', '')}" for volume in volumes if pod_name and "ephemeral" in volume}
     for index, volume in enumerate(volumes):
         at = f"{path}[{index}]"
-        wrong = validate_volume_source(volume, pod_name, at)
+        wrong = validate_volume_source(volume, pod_name, at, is_pod=is_pod)
         name = volume.get("name", "")
         if not name:
             wrong.append(required(f"{at}.name"))
@@ -60,29 +70,42 @@ def validate_volumes(
             wrong += [invalid_value(f"{at}.name", name, why) for why in dns1123_label(name)]
         if name in by_name:
             wrong.append(duplicate(f"{at}.name", name))
-        if wrong:
-            found += wrong
-        if name:
-            by_name.setdefault(name, volume)
+        if not wrong:
+            by_name[name] = volume
+        found += wrong
+        claim = (volume.get("persistentVolumeClaim") or {}).get("claimName", "")
+        if claim in made:
+            why = "must not reference a PVC that gets created for an ephemeral volume"
+            found.append(invalid_value(f"{at}.persistentVolumeClaim.claimName", claim, why))
     return by_name, found
 
 
-def validate_volume_source(volume: JsonObject, pod_name: str, path: str) -> list[FieldError]:
+def validate_volume_source(volume: JsonObject, pod_name: str, path: str, *, is_pod: bool = False) -> list[FieldError]:
     kinds = [kind for kind in _ORDER if kind in volume] if len(volume) > 2 else [key for key in volume if key != "name"]
     if not kinds:
         return [required(path, "must specify a volume type")]
     found: list[FieldError] = []
-    first = kinds[0]
+    first, name = kinds[0], volume.get("name", "")
     check = _CHECKS.get(first)
     if check is not None:
-        found += check(volume[first] or {}, f"{path}.{first}")
-    if first == "ephemeral" and pod_name and volume.get("name"):
-        claim = f"{pod_name}-{volume['name']}"
-        found += [
-            invalid_value(f"{path}.name", volume["name"], f'PVC name "{claim}": {why}')
-            for why in dns1123_subdomain(claim)
-        ]
-    return found + [forbidden_field(f"{path}.{kind}", "may not specify more than 1 volume type") for kind in kinds[1:]]
+        found += check(volume[first] or {}, f"{path}.{_CHECKED_AS.get(first, first)}")
+    for kind in kinds:
+        if kind != first:
+            why = "may not specify more than 1 volume type"
+            found.append(forbidden_field(f"{path}.{_FORBIDDEN_AS.get(kind, kind)}", why))
+        if kind == "iscsi":
+            found += portal_too_long(volume[kind] or {}, name, f"{path}.name")
+    if first == "ephemeral" and pod_name and name:
+        claim = f"{pod_name}-{name}"
+        found += [invalid_value(f"{path}.name", name, f'PVC name "{claim}": {why}') for why in dns1123_subdomain(claim)]
+    if first == "image" and is_pod and not (volume[first] or {}).get("reference"):
+        found.insert(0, required(f"{path}.image.reference"))
+    return found
+
+
+_CHECKED_AS = {"gcePersistentDisk": "persistentDisk"}
+_FORBIDDEN_AS = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
+"""Where upstream's paths differ from the fields."""
 
 
 def _empty_dir(source: JsonObject, path: str) -> list[FieldError]:
@@ -118,20 +141,7 @@ def _items(source: JsonObject, path: str) -> list[FieldError]:
 
 
 def _file_path(text: str, path: str) -> list[FieldError]:
-    """A path of a file in a volume: relative, below it, and not one of the `..` names kept for the volume itself."""
-    if not text:
-        return [required(path)]
-    found = validate_descending(text, path)
-    if text.startswith("..") and not text.startswith("../"):
-        found.append(invalid_value(path, text, "must not start with '..'"))
-    return found
-
-
-def _required(*fields: str) -> Callable[[JsonObject, str], list[FieldError]]:
-    def check(source: JsonObject, path: str) -> list[FieldError]:
-        return [required(f"{path}.{field}") for field in fields if not source.get(field)]
-
-    return check
+    return validate_file_path(text, path) if text else [required(path)]
 
 
 def _secret(source: JsonObject, path: str) -> list[FieldError]:
@@ -220,41 +230,56 @@ def _token(source: JsonObject, at: str, path: str) -> list[FieldError]:
 
 
 def _csi(source: JsonObject, path: str) -> list[FieldError]:
-    driver = source.get("driver", "")
-    if not driver:
-        return [required(f"{path}.driver")]
-    return [invalid_value(f"{path}.driver", driver, why) for why in dns1123_subdomain(driver.lower())]
+    driver, secret = source.get("driver", ""), source.get("nodePublishSecretRef")
+    found = [] if driver else [required(f"{path}.driver")]
+    if len(driver.encode("utf-8", "surrogatepass")) > _LONGEST_DRIVER:
+        found.append(too_long(f"{path}.driver", _LONGEST_DRIVER))
+    found += [invalid_value(f"{path}.driver", driver, why) for why in dns1123_subdomain(driver.lower())]
+    if secret is not None and not secret.get("name"):
+        found.append(required(f"{path}.nodePublishSecretRef.name"))
+    elif secret is not None:
+        found += [invalid_value(f"{path}.name", secret["name"], why) for why in dns1123_subdomain(secret["name"])]
+    return found
 
 
 def _ephemeral(source: JsonObject, path: str) -> list[FieldError]:
     template = source.get("volumeClaimTemplate")
     if template is None:
         return [required(f"{path}.volumeClaimTemplate")]
-    at = f"{path}.volumeClaimTemplate.spec"
-    spec = template.get("spec") or {}
-    found = [] if spec.get("accessModes") else [required(f"{at}.accessModes", "at least 1 access mode is required")]
-    if "storage" not in ((spec.get("resources") or {}).get("requests") or {}):
-        found.append(required(f"{at}.resources[storage]"))
-    return found
+    at, metadata = f"{path}.volumeClaimTemplate", template.get("metadata") or {}
+    found = validate_annotations(metadata.get("annotations") or {}, f"{at}.metadata.annotations")
+    found += validate_labels(metadata.get("labels") or {}, f"{at}.metadata.labels")
+    found += [
+        forbidden_field(f"{at}.metadata.{field}", "cannot be set")
+        for field in _METADATA_FIELDS.split()
+        if metadata.get(field)
+    ]
+    return found + validate_claim(template.get("spec") or {}, f"{at}.spec")
+
+
+_METADATA_FIELDS = (
+    "name generateName namespace uid resourceVersion generation creationTimestamp deletionTimestamp "
+    "deletionGracePeriodSeconds ownerReferences finalizers managedFields"
+)
+
+
+def _image(source: JsonObject, path: str) -> list[FieldError]:
+    policy = source.get("pullPolicy", "")
+    if policy in _PULL_POLICIES:
+        return []
+    return [not_supported(f"{path}.pullPolicy", policy, _PULL_POLICIES) if policy else required(f"{path}.pullPolicy")]
 
 
 _CHECKS: dict[str, Callable[[JsonObject, str], list[FieldError]]] = {
+    **DISKS,
     "emptyDir": _empty_dir,
     "hostPath": _host_path,
     "secret": _secret,
     "configMap": _config_map,
     "downwardAPI": _downward,
     "projected": _projected,
-    "persistentVolumeClaim": _required("claimName"),
     "nfs": _nfs,
     "csi": _csi,
     "ephemeral": _ephemeral,
-    "glusterfs": _required("endpoints", "path"),
-    "gcePersistentDisk": _required("pdName"),
-    "awsElasticBlockStore": _required("volumeID"),
-    "cinder": _required("volumeID"),
-    "azureFile": _required("secretName", "shareName"),
-    "azureDisk": _required("diskName", "diskURI"),
-    "vsphereVolume": _required("volumePath"),
-    "gitRepo": _required("repository"),
+    "image": _image,
 }

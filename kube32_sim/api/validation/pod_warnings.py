@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kube32_sim.api.quantity import NANO, parse
 from kube32_sim.api.validation.names import dns1123_label
+from kube32_sim.api.validation.pod_annotations import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD, annotated_profiles
+from kube32_sim.api.validation.pod_paths import overlapping_paths
+from kube32_sim.api.validation.pod_windows import all_containers
+from kube32_sim.api.validation.storage_claims import claim_warnings
 
 JsonObject = dict[str, Any]
 
@@ -33,8 +37,9 @@ _DEPRECATED_VOLUMES = {
     "cephfs": ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
     "rbd": ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
 }
-_SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
-_SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
+_APP_ARMOR = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+_NEEDED = "requiredDuringSchedulingIgnoredDuringExecution"
+_WISHED = "preferredDuringSchedulingIgnoredDuringExecution"
 _SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _BYTES = ("memory", "ephemeral-storage")
 
@@ -50,10 +55,19 @@ def name_warning(name: str, used_in: str = "the Pod's hostname") -> list[str]:
     ]
 
 
-def pod_warnings(pod: JsonObject, old: JsonObject | None) -> list[str]:
-    """Warnings about a Pod; about its name only when it is new."""
-    found = name_warning(pod["metadata"].get("name", "")) if old is None else []
-    return found + pod_template_warnings(pod, "")
+def pod_warnings(pod: JsonObject) -> list[str]:
+    """Warnings about a new Pod."""
+    metadata = pod["metadata"]
+    annotations = metadata.get("annotations") or {}
+    return [
+        *(
+            f"metadata.annotations[{APP_ARMOR}{container.get('name', '')}]: {_APP_ARMOR}"
+            for container, profile in (annotated_profiles(annotations, pod["spec"]) if annotations else ())
+            if profile == (container.get("securityContext") or {}).get("appArmorProfile")
+        ),
+        *name_warning(metadata.get("name", "")),
+        *pod_template_warnings(pod, ""),
+    ]
 
 
 def pod_template_warnings(template: JsonObject, path: str) -> list[str]:
@@ -72,20 +86,49 @@ def pod_template_warnings(template: JsonObject, path: str) -> list[str]:
         ]
     if "volumes" in spec:
         found += _volume_warnings(spec, f"{at}spec.volumes")
+        found += overlapping_paths(spec["volumes"] or ())
     found += _duplicate_warnings(spec, f"{at}spec")
-    if annotations and _SECCOMP_POD in annotations and "seccompProfile" not in (spec.get("securityContext") or {}):
-        found.append(f"{at}metadata.annotations[{_SECCOMP_POD}]: {_SECCOMP}")
-    containers = list(_containers(spec, f"{at}spec"))
+    if annotations and SECCOMP_POD in annotations and "seccompProfile" not in (spec.get("securityContext") or {}):
+        found.append(f"{at}metadata.annotations[{SECCOMP_POD}]: {_SECCOMP}")
+    containers = list(all_containers(spec, f"{at}spec"))
+    has_profile = not path or "appArmorProfile" in (spec.get("securityContext") or {})
     for container, where in containers:
-        found += _container_warnings(container, where, annotations, f"{at}metadata.annotations")
-    return found + _port_warnings(containers)
+        if annotations:
+            found += _annotation_warnings(container, annotations, f"{at}metadata.annotations", has_profile)
+        found += _container_warnings(container, where)
+    found += _port_warnings(containers)
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        why = "must be >= 0; negative values are invalid and will be treated as 1"
+        found.append(f"{at}spec.terminationGracePeriodSeconds: {why}")
+    return found + _pod_affinity_warnings(spec, f"{at}spec.affinity") if "affinity" in spec else found
 
 
-def _containers(spec: JsonObject, path: str) -> Iterator[tuple[JsonObject, str]]:
-    for field in ("initContainers", "containers", "ephemeralContainers"):
-        if field in spec:
-            for index, container in enumerate(spec[field] or ()):
-                yield container, f"{path}.{field}[{index}]"
+def _annotation_warnings(container: JsonObject, annotations: JsonObject, path: str, has_profile: bool) -> list[str]:
+    """Profiles in annotations; a pod's own of AppArmor are told of when they become fields."""
+    name, security = container.get("name", ""), container.get("securityContext") or {}
+    found: list[str] = []
+    if f"{SECCOMP_CONTAINER}{name}" in annotations and "seccompProfile" not in security:
+        found.append(f"{path}[{SECCOMP_CONTAINER}{name}]: {_SECCOMP}")
+    if f"{APP_ARMOR}{name}" in annotations and not has_profile and "appArmorProfile" not in security:
+        found.append(f"{path}[{APP_ARMOR}{name}]: {_APP_ARMOR}")
+    return found
+
+
+def _pod_affinity_warnings(spec: JsonObject, path: str) -> list[str]:
+    found: list[str] = []
+    for kind in ("podAffinity", "podAntiAffinity"):
+        affinity = (spec["affinity"] or {}).get(kind) or {}
+        terms = [(f"{_NEEDED}[{index}]", term) for index, term in enumerate(affinity.get(_NEEDED) or ())]
+        terms += [
+            (f"{_WISHED}[{index}].podAffinityTerm", each.get("podAffinityTerm") or {})
+            for index, each in enumerate(affinity.get(_WISHED) or ())
+        ]
+        found += [
+            f"{path}.{kind}.{where}.labelSelector: a null labelSelector results in matching no pod"
+            for where, term in terms
+            if term.get("labelSelector") is None
+        ]
+    return found
 
 
 def _placement_warnings(spec: JsonObject, path: str) -> list[str]:
@@ -96,11 +139,10 @@ def _placement_warnings(spec: JsonObject, path: str) -> list[str]:
     ]
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     at = f"{path}.affinity.nodeAffinity"
-    needed, wished = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
-    for index, term in enumerate((affinity.get(needed) or {}).get("nodeSelectorTerms") or ()):
-        found += _term_warnings(term, f"{at}.{needed}.nodeSelectorTerms[{index}]")
-    for index, term in enumerate(affinity.get(wished) or ()):
-        found += _term_warnings(term.get("preference") or {}, f"{at}.{wished}[{index}].preference")
+    for index, term in enumerate((affinity.get(_NEEDED) or {}).get("nodeSelectorTerms") or ()):
+        found += _term_warnings(term, f"{at}.{_NEEDED}.nodeSelectorTerms[{index}]")
+    for index, term in enumerate(affinity.get(_WISHED) or ()):
+        found += _term_warnings(term.get("preference") or {}, f"{at}.{_WISHED}[{index}].preference")
     for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         where, key = f"{path}.topologySpreadConstraints[{index}]", constraint.get("topologyKey", "")
         if key in DEPRECATED_NODE_LABELS:
@@ -119,12 +161,15 @@ def _term_warnings(term: JsonObject, path: str) -> list[str]:
 
 
 def _volume_warnings(spec: JsonObject, path: str) -> list[str]:
-    return [
-        f"{path}[{index}].{shown}: {text}"
-        for index, volume in enumerate(spec["volumes"] or ())
-        for kind, (shown, text) in _DEPRECATED_VOLUMES.items()
-        if kind in volume
-    ]
+    found: list[str] = []
+    for index, volume in enumerate(spec["volumes"] or ()):
+        for kind, (shown, text) in _DEPRECATED_VOLUMES.items():
+            if kind in volume:
+                found.append(f"{path}[{index}].{shown}: {text}")
+        if claim := (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
+            at = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec"
+            found += claim_warnings(claim.get("spec") or {}, at)
+    return found
 
 
 def _duplicate_warnings(spec: JsonObject, path: str) -> list[str]:
@@ -155,11 +200,8 @@ def _fraction(amounts: JsonObject, name: str, path: str) -> list[str]:
     return [f'{path}[{name}]: fractional byte value "{amount.text}" is invalid, must be an integer']
 
 
-def _container_warnings(container: JsonObject, path: str, annotations: JsonObject, annotations_at: str) -> list[str]:
+def _container_warnings(container: JsonObject, path: str) -> list[str]:
     found: list[str] = []
-    key = f"{_SECCOMP_CONTAINER}{container.get('name', '')}"
-    if annotations and key in annotations and "seccompProfile" not in (container.get("securityContext") or {}):
-        found.append(f"{annotations_at}[{key}]: {_SECCOMP}")
     if resources := container.get("resources"):
         for name in _BYTES:
             for kind in ("limits", "requests"):
@@ -193,6 +235,8 @@ def _port_warnings(containers: list[tuple[JsonObject, str]]) -> list[str]:
     for container, path in containers:
         for index, port in enumerate(container.get("ports") or ()):
             at = f"{path}.ports[{index}]"
+            if port.get("hostIP") and not port.get("hostPort"):
+                found.append(f"{at}: hostIP set without hostPort: {_go_port(port)}")
             others = taken.setdefault(f"{port.get('containerPort', 0)}/{port.get('protocol', '')}", [])
             for where, other in others:
                 if text := _overlap(port, other):
@@ -208,11 +252,14 @@ def _overlap(port: JsonObject, other: JsonObject) -> str:
         return "duplicate"
     if here[1] == 0 or there[1] == 0:
         return "overlapping"
-    if here[1] == there[1] and (_any(here[0]) or _any(there[0])):
+    if here[1] == there[1] and bool(here[0]) is not bool(there[0]):
         return "dangerously ambiguous"
     return ""
 
 
-def _any(address: str) -> bool:
-    """An address that stands for all of the host's."""
-    return address in ("", "0.0.0.0", "::")
+def _go_port(port: JsonObject) -> str:
+    """As Go prints the structure."""
+    names = ("name", "hostPort", "containerPort", "protocol", "hostIP")
+    values = (port.get(name, 0 if name.endswith("Port") else "") for name in names)
+    shown = (f"{name[0].upper()}{name[1:]}:{value}" for name, value in zip(names, values, strict=True))
+    return f"{{{' '.join(shown)}}}"
