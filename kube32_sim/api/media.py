@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal, NamedTuple
 
 from kube32_sim.api.errors import ApiError, not_acceptable, unsupported_media_type
@@ -142,19 +142,14 @@ def _pick(accept: str, convert: Convert, server_version: str = "") -> Accepted |
     return protobuf
 
 
-def _meta_form(wanted: dict[str, str], media: str) -> tuple[str, str] | None:
-    """What answers about resources may be turned into."""
+def _meta_form(protobuf: bool, table: bool, wanted: dict[str, str], media: str) -> tuple[str, str] | None:
+    """What answers about resources may be turned into: objects of custom types have no protobuf, their metadata has."""
     if not wanted:
-        return "object", ""
+        return ("object", "") if protobuf or media != PROTOBUF else None
     form, version = _FORMS.get(wanted.get("as", "")), wanted.get("v", "")
-    if not form or wanted.get("g") != "meta.k8s.io" or version not in _META or (form == "table" and media == PROTOBUF):
+    if not form or wanted.get("g") != "meta.k8s.io" or version not in _META:
         return None
-    return form, version
-
-
-def _meta_form_of_custom(wanted: dict[str, str], media: str) -> tuple[str, str] | None:
-    """Objects of custom types have no protobuf form, but their metadata does."""
-    return None if not wanted and media == PROTOBUF else _meta_form(wanted, media)
+    return None if form == "table" and (media == PROTOBUF or not table) else (form, version)
 
 
 def _no_form(wanted: dict[str, str], _: str) -> tuple[str, str] | None:
@@ -162,16 +157,23 @@ def _no_form(wanted: dict[str, str], _: str) -> tuple[str, str] | None:
 
 
 def negotiate(
-    accept: str, row: ResourceType | None = None, *, watch: bool = False, collection: bool = False
+    accept: str,
+    row: ResourceType | None = None,
+    *,
+    watch: bool = False,
+    collection: bool = False,
+    created: bool = False,
 ) -> Accepted:
     """The form of an answer about resources; raises ApiError 406.
 
-    row: the type, where it is not surely one with a protobuf form.  collection: a GET on a collection (its route also
-    produces streams).
+    row: the type, where it is not surely one with a protobuf form, and with columns.  collection: a GET on a collection
+    (its route also produces streams).  created: a subresource that is only created, and has no columns.
     """
     if not accept or accept == JSON:
         return PLAIN
-    return _negotiated(accept, row is None or has_protobuf(row), watch, watch or collection)
+    protobuf = row is None or has_protobuf(row)
+    table = not created and (row is None or "list" in row.verbs)
+    return _negotiated(accept, protobuf, table, watch, watch or collection)
 
 
 def has_protobuf(row: ResourceType) -> bool:
@@ -182,9 +184,9 @@ def has_protobuf(row: ResourceType) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _negotiated(accept: str, protobuf: bool, watch: bool, streams: bool) -> Accepted:
+def _negotiated(accept: str, protobuf: bool, table: bool, watch: bool, streams: bool) -> Accepted:
     _check_route(accept, _ROUTE_STREAMS if streams else _ROUTE)
-    accepted = _pick(accept, _meta_form if protobuf else _meta_form_of_custom, "v1")
+    accepted = _pick(accept, partial(_meta_form, protobuf, table), "v1")
     if accepted is None:
         raise _only(*_ROUTE)
     if watch and accepted.encoding == "yaml":

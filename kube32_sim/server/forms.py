@@ -72,7 +72,7 @@ class Form(Protocol):
     def one(self, row: ResourceType, stored: StoredObject) -> bytes: ...
 
     def unstored(self, row: ResourceType, obj: JsonObject) -> bytes:
-        """An object that is not stored: the outcome of a dry run."""
+        """An object that is not stored: the outcome of a dry run, or one that is made when somebody asks."""
 
     def many(self, row: ResourceType, page: Page) -> bytes: ...
 
@@ -227,8 +227,8 @@ class TableForm:
     def unstored(self, row: ResourceType, obj: JsonObject) -> bytes:
         columns = self._columns(row)
         part = orjson.dumps(obj["metadata"] if self._include == "Metadata" else self._shapes.view(row, obj))
-        template = tables.row_template(columns, obj)
-        return tables.table_object(template, part, columns, "", self._include, self._clock.now(), self._version)
+        template, revision = tables.row_template(columns, obj), obj["metadata"].get("resourceVersion", "")
+        return tables.table_object(template, part, columns, revision, self._include, self._clock.now(), self._version)
 
     def many(self, row: ResourceType, page: Page) -> bytes:
         rows = [(self._template(row, stored), self._part(row, stored)) for stored in page.items]

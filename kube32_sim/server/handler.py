@@ -17,6 +17,7 @@ from multidict import CIMultiDict
 
 from kube32_sim.api import bodies, errors, media, options, paths
 from kube32_sim.api.builtin import deprecation
+from kube32_sim.api.columns import columns_for
 from kube32_sim.api.configuration import Configuration
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.managed.entries import manager_name
@@ -196,7 +197,12 @@ class Handler:
         return self._encoded(call.accepted, body, status, list(dict.fromkeys(result.warnings)))
 
     def _plain(self, call: Call, obj: JsonObject, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
-        return self._encoded(call.accepted, orjson.dumps(obj), status, warnings)
+        """An answer that is not an object of the call's type; a Status has no other form than its own."""
+        if call.accepted.form == "object" or obj["kind"] == "Status":
+            return self._encoded(call.accepted, orjson.dumps(obj), status, warnings)
+        group, _, version = obj["apiVersion"].rpartition("/")
+        row = replace(bodies.expected(group, version, obj["kind"]), columns=columns_for(group, obj["kind"]))
+        return self._encoded(call.accepted, self._form(call, is_list=False).unstored(row, obj), status, warnings)
 
     # reading
 
@@ -348,7 +354,7 @@ class Handler:
         if name in ("exec", "attach", "portforward", "proxy"):
             container = (call.query.get("container") or ("",))[0]
             raise connections.refusal(self._registry, call.asked(), container)
-        call.accepted = media.negotiate(accept, call.row)
+        call.accepted = media.negotiate(accept, call.row, created=verb == "create")
         if name == "scale":
             return await self._scale(call)
         if verb == "create" and call.subresource is not None:

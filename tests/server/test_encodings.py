@@ -282,3 +282,55 @@ async def test_cbor_is_refused(bare: Cluster, wire: Wire, method: str, content_t
     assert (accepted.status, accepted.json()["reason"]) == (406, "NotAcceptable")
     both = await wire("GET", PATH, Accept="application/cbor, application/json")
     assert (both.status, both.header("Content-Type")) == (200, "application/json")
+
+
+# subresources and reviews
+
+TABLE = ";as=Table;v=v1;g=meta.k8s.io"
+REVIEW = {
+    "apiVersion": "authorization.k8s.io/v1",
+    "kind": "SelfSubjectAccessReview",
+    "spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}},
+}
+
+
+async def test_scales_have_rows_and_metadata(bare: Cluster, wire: Wire) -> None:
+    pods = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": pods}
+    made = await bare.client.create(
+        Resource("apps", "v1", "deployments"), "default", {"metadata": {"name": "d"}, "spec": spec}
+    )
+    path = "/apis/apps/v1/namespaces/default/deployments/d/scale"
+    table = (await wire("GET", path, Accept=f"application/json{TABLE}")).json()
+    assert table["metadata"] == {"resourceVersion": made["metadata"]["resourceVersion"]}
+    assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Desired", "Available", "Age"]
+    assert table["rows"][0]["cells"][:3] == ["d", 2, 0]
+    assert table["rows"][0]["object"]["metadata"]["name"] == "d"
+    whole = (await wire("GET", f"{path}?includeObject=Object", Accept=f"application/json{TABLE}")).json()
+    assert whole["rows"][0]["object"] == (await wire("GET", path)).json()
+    metadata = (await wire("GET", path, Accept=f"application/json{PARTIAL}")).json()
+    assert (metadata["kind"], metadata["metadata"]["name"]) == ("PartialObjectMetadata", "d")
+
+
+async def test_what_is_only_created_has_no_rows(bare: Cluster, wire: Wire) -> None:
+    review = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    assert (await wire("POST", review, REVIEW, Accept=f"application/json{TABLE}")).status == 406
+    either = await wire("POST", review, REVIEW, Accept=f"application/json{TABLE},application/json")
+    assert (either.status, either.json()["kind"]) == (201, "SelfSubjectAccessReview")
+    metadata = await wire("POST", review, REVIEW, Accept=f"application/json{PARTIAL}")
+    assert (metadata.status, metadata.json()["kind"]) == (201, "PartialObjectMetadata")
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "p"},
+        "target": {"kind": "Node", "name": "n"},
+    }
+    path = "/api/v1/namespaces/default/pods/p/binding"
+    assert (await wire("POST", path, binding, Accept=f"application/json{TABLE}")).status == 406
+
+
+async def test_a_status_has_no_other_form(bare: Cluster, wire: Wire) -> None:
+    for form in (TABLE, PARTIAL):
+        await bare.client.create(MAPS, "default", config_map("a"))
+        gone = await wire("DELETE", f"{PATH}/a", Accept=f"application/json{form}")
+        assert (gone.status, gone.json()["kind"]) == (200, "Status")
