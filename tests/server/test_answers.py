@@ -197,6 +197,15 @@ async def test_deprecation_is_told_with_successes_failures_and_watches(bare: Clu
             assert answer.header("warning").startswith('299 - "v1 Endpoints is deprecated in v1.33+'), suffix
 
 
+async def test_a_refusal_tells_the_warnings_too(wire: Wire) -> None:
+    refused = await wire("POST", PATH, {"metadata": {"name": "BAD"}, "dta": {}})
+    assert (refused.status, refused.header("warning")) == (422, '299 - "unknown field \\"dta\\""')
+    await wire("POST", PATH, config_map("a"))
+    patch = {"dta": {}, "metadata": {"labels": {"bad key": ""}}}
+    refused = await wire("PATCH", f"{PATH}/a", patch, Content_Type="application/merge-patch+json")
+    assert (refused.status, refused.header("warning")) == (422, '299 - "unknown field \\"dta\\""')
+
+
 async def test_warnings_are_headers_whatever_they_quote(wire: Wire) -> None:
     body = config_map("w") | {'odd"\\\n\x01é': 1}
     answer = await wire("POST", f"{PATH}?fieldValidation=Warn", body)
