@@ -73,6 +73,7 @@ def test_deleting_answers_with_the_object_where_its_kind_does() -> None:
 
     assert answered(POD) == "Pod"
     assert answered("/api/v1/namespaces/{namespace}/configmaps/{name}") == "Status"
+    assert answered("/api/v1/namespaces/{name}") == "Status"
 
 
 def test_old_watch_paths() -> None:
