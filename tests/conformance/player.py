@@ -14,7 +14,8 @@ import re
 import secrets
 import time
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,12 +97,17 @@ class Session:
         return {name: value for name, value in merged.items() if value is not None}
 
     def play(self) -> None:
-        has_namespace = self._case.get("namespace", True)
-        try:
-            if has_namespace:
-                self._make_namespace()
+        with self.started():
             for number, step in enumerate(self._case["steps"], 1):
                 self.step(step, str(number))
+
+    @contextmanager
+    def started(self) -> Iterator[None]:
+        """The case's namespace is there; what was made is removed at the end."""
+        try:
+            if self._case.get("namespace", True):
+                self._make_namespace()
+            yield
         finally:
             for path in reversed(self._made):
                 self._remove(path)
@@ -120,11 +126,7 @@ class Session:
             self._request_step(step, label)
 
     def _request_step(self, step: Mapping[str, Any], label: str) -> None:
-        request = substitute(step["request"], self.variables)
-        headers, body = dict(request.get("headers") or {}), request_body(request)
-        if body is not None and not any(name.lower() == "content-type" for name in headers):
-            headers |= JSON
-        method, path = request["method"], quote(request["path"])
+        method, path, headers, body = self._prepared(step["request"])
         answer = self.request(method, path, headers, body)
         deadline = time.monotonic() + PATIENCE
         while not holds(step.get("until") or {}, answer) and time.monotonic() < deadline:
@@ -136,6 +138,21 @@ class Session:
             if value is not None:
                 self.variables[name] = value
         self.compare(step, answer, label, f"{method} {path}")
+
+    def ask(self, request: Mapping[str, Any]) -> Answer:
+        """A request of a case, whose answer is not compared."""
+        method, path, headers, body = self._prepared(request)
+        answer = self.request(method, path, headers, body)
+        self._remember(method, path, answer)
+        return answer
+
+    def _prepared(self, request: Mapping[str, Any]) -> tuple[str, str, dict[str, str | None], bytes | None]:
+        """Method, path, headers and body of a request as cases write it."""
+        request = substitute(request, self.variables)
+        headers, body = dict(request.get("headers") or {}), request_body(request)
+        if body is not None and not any(name.lower() == "content-type" for name in headers):
+            headers |= JSON
+        return request["method"], quote(request["path"]), headers, body
 
     def request(self, method: str, path: str, headers: Mapping[str, str | None], body: bytes | None = None) -> Answer:
         self._connection.request(method, path, body, self.headers(headers))
@@ -176,6 +193,10 @@ class Session:
         name = resolve(answer.body, "/metadata/name") or resolve(answer.body, "/rows/0/object/metadata/name")
         if name:
             self._made.append(collection if collection.endswith(f"/{name}") else f"{collection}/{name}")
+
+    def remove_later(self, paths: Sequence[str]) -> None:
+        """What the case made in other ways, and its namespace does not take with it."""
+        self._made.extend(paths)
 
     def _remove(self, path: str) -> None:
         """Delete, finalizers or not."""

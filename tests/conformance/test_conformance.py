@@ -1,29 +1,20 @@
-"""Recorded answers of a real API server, played against a bare one of ours.
-
-A step that differs is a known gap with a reason in `known_gaps.json`, or a failure; a known gap that agrees is one too,
-so that the list stays true.
-"""
+"""Recorded answers of a real API server, played against a bare one of ours; `judging` says what is made of them."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kube32_sim.cluster import Cluster
 from kube32_sim.options import ServeOptions
+from tests.conformance.judging import KNOWN_GAPS, all_cases, judge
 from tests.conformance.player import Result, load_cases, play
 from tests.support.servers import Server
 
 CASES = load_cases()
-KNOWN_GAPS: dict[str, dict[str, Any]] = json.loads(
-    (Path(__file__).parent / "known_gaps.json").read_text(encoding="utf-8")
-)
 SPECIAL = {identity for identity, case in CASES.items() if case.get("requires")}
 ORDINARY = sorted(CASES.keys() - SPECIAL)
 PLAYERS = 16
@@ -47,7 +38,7 @@ def outcome(request: pytest.FixtureRequest, bare_server: Server) -> Iterator[Out
 
 @pytest.mark.parametrize("identity", ORDINARY)
 def test_case(identity: str, outcome: Outcome) -> None:
-    judge(identity, outcome(identity))
+    judge(identity, CASES[identity], outcome(identity))
 
 
 async def test_resource_versions_from_before_the_kept_history() -> None:
@@ -55,19 +46,9 @@ async def test_resource_versions_from_before_the_kept_history() -> None:
     (identity,) = SPECIAL
     async with Cluster(ServeOptions(port=0, nodes=0, controllers="none")) as cluster:
         cluster.store.compact(cluster.store.revision)
-        judge(identity, await asyncio.to_thread(play, CASES[identity], cluster.url))
-
-
-def judge(identity: str, result: Result) -> None:
-    gap = KNOWN_GAPS.get(identity, {"steps": [], "reason": ""})
-    new = [line for step, lines in result.differing.items() if step not in gap["steps"] for line in lines]
-    assert not new, "\n     ".join([f"{identity}: {len(new)} differences", *new[:12]])
-    agreeing = [step for step in gap["steps"] if step not in result.differing]
-    assert not agreeing, f"{identity}: steps {agreeing} agree by now: take them out of known_gaps.json"
-    if gap["steps"]:
-        pytest.xfail(f"{len(gap['steps'])} of {result.compared} steps: {gap['reason']}")
+        judge(identity, CASES[identity], await asyncio.to_thread(play, CASES[identity], cluster.url))
 
 
 def test_known_gaps_are_cases_with_reasons() -> None:
-    assert KNOWN_GAPS.keys() <= CASES.keys()
+    assert KNOWN_GAPS.keys() <= all_cases().keys()
     assert all(gap["steps"] and len(gap["reason"].split()) >= 3 for gap in KNOWN_GAPS.values())
