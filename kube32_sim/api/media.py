@@ -185,7 +185,7 @@ def has_protobuf(row: ResourceType) -> bool:
 
 @lru_cache(maxsize=512)
 def _negotiated(accept: str, protobuf: bool, table: bool, watch: bool, streams: bool) -> Accepted:
-    _check_route(accept, _ROUTE_STREAMS if streams else _ROUTE)
+    check_route(accept, *(_ROUTE_STREAMS if streams else _ROUTE))
     accepted = _pick(accept, partial(_meta_form, protobuf, table), "v1")
     if accepted is None:
         raise _only(*_ROUTE)
@@ -194,9 +194,15 @@ def _negotiated(accept: str, protobuf: bool, table: bool, watch: bool, streams: 
     return accepted
 
 
-def _check_route(accept: str, produced: tuple[str, ...]) -> None:
-    if not _route_accepts(accept, produced):
+def check_route(accept: str, *produced: str) -> None:
+    """Refuse (406) who takes nothing that a route produces."""
+    if accept and not _route_accepts(accept, produced):
         raise not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(produced)}", {})
+
+
+def check_log(accept: str) -> None:
+    """Refuse (406) who takes nothing that the route of logs produces, though they are text whatever was asked for."""
+    check_route(accept, "text/plain", *_ROUTE)
 
 
 def stream_type(accepted: Accepted) -> str:
@@ -221,11 +227,16 @@ def _discovery_form(wanted: dict[str, str], _: str) -> tuple[str, str] | None:
 
 
 @lru_cache(maxsize=128)
-def negotiate_discovery(accept: str, *, aggregated: bool) -> Accepted:
-    """The form of a discovery answer; `aggregated`: the path (/api, /apis) has the aggregated form too."""
+def negotiate_discovery(accept: str, *, aggregated: bool, routed: bool = True) -> Accepted:
+    """The form of a discovery answer.
+
+    aggregated: the path (/api, /apis) has the aggregated form too.  routed: it has a route that looks first (/apis and
+    /apis/GROUP have none).
+    """
     if not accept or accept == JSON:
         return PLAIN
-    _check_route(accept, _ROUTE)
+    if routed:
+        check_route(accept, *_ROUTE)
     accepted = _pick(accept, _discovery_form if aggregated else _no_form)
     if accepted is None:
         raise _only(*_ROUTE)

@@ -84,7 +84,8 @@ class Documents:
         if info.kind == "openapi":
             return self._openapi_document(self._openapi.answer(info, query, accept, if_none_match))
         if info.kind == "version":
-            return Found(orjson.dumps(discovery.version_document()))
+            media.check_route(accept, media.JSON)
+            return Found(orjson.dumps(discovery.version_document(), option=orjson.OPT_INDENT_2))
         if info.kind == "index":
             return Found(orjson.dumps(discovery.index_document(self._table, _OTHERS)))
         if info.kind == "metrics":
@@ -120,7 +121,8 @@ class Documents:
 
     def _discovery(self, info: RequestInfo, accept: str, if_none_match: str) -> Found:
         whole = not info.version and not info.group
-        accepted = media.negotiate_discovery(accept, aggregated=whole)
+        routed = info.prefix == "api" or bool(info.version)
+        accepted = media.negotiate_discovery(accept, aggregated=whole, routed=routed)
         document = self.discovery.answer(info, accepted)
         headers = {"ETag": document.etag, "Vary": "Accept"}
         if document.etag in if_none_match:

@@ -350,6 +350,7 @@ class Handler:
     async def _subresource(self, call: Call, accept: str) -> web.StreamResponse:
         name, verb = call.info.subresource, call.info.verb
         if name == "log":
+            media.check_log(accept)
             return await self._log(call)
         if name in ("exec", "attach", "portforward", "proxy"):
             container = (call.query.get("container") or ("",))[0]

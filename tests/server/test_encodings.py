@@ -284,6 +284,33 @@ async def test_cbor_is_refused(bare: Cluster, wire: Wire, method: str, content_t
     assert (both.status, both.header("Content-Type")) == (200, "application/json")
 
 
+# routes
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "status", "message"),
+    [
+        ("/version", "application/yaml", 406, "Available representations: application/json"),
+        ("/version", "application/yaml, */*", 200, ""),
+        ("/version", "", 200, ""),
+        ("/api", "text/html", 406, "Available representations: application/json, application/yaml, application/vnd"),
+        ("/apis/apps/v1", "text/html", 406, "Available representations: application/json, application/yaml, applic"),
+        ("/apis", "text/html", 406, "only the following media types are accepted: application/json, application/yaml"),
+        ("/apis/apps", "text/html", 406, "only the following media types are accepted: application/json, application"),
+        ("/apis", "application/*", 200, ""),
+        ("/api/v1/namespaces/default/pods/p/log", "text/html", 406, "text/plain, application/json, application/yaml, "),
+        ("/api/v1/namespaces/default/pods/p/log", "application/yaml", 404, 'pods "p" not found'),
+    ],
+)
+async def test_who_takes_nothing_that_a_path_gives(
+    wire: Wire, path: str, accept: str, status: int, message: str
+) -> None:
+    answer = await wire("GET", path, Accept=accept)
+    assert answer.status == status
+    if status != 200:
+        assert message in yaml.safe_load(answer.body)["message"]
+
+
 # subresources and reviews
 
 TABLE = ";as=Table;v=v1;g=meta.k8s.io"

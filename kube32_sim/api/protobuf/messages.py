@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
@@ -143,6 +144,8 @@ def message_for(api_version: str, kind: str) -> str | None:
 
 
 _classes: dict[str, type[Message]] = {}
+_describing = Lock()
+"""Large answers are encoded in threads."""
 
 
 def message_class(message: str) -> type[Message]:
@@ -150,9 +153,10 @@ def message_class(message: str) -> type[Message]:
     if found is None:
         from google.protobuf.message_factory import GetMessageClass
 
-        if message not in _files().described:
-            _files().describe(message)
-        found = _classes[message] = GetMessageClass(_files().pool.FindMessageTypeByName(_flat(message)))
+        with _describing:
+            if message not in _files().described:
+                _files().describe(message)
+            found = _classes[message] = GetMessageClass(_files().pool.FindMessageTypeByName(_flat(message)))
     return found
 
 
