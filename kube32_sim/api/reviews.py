@@ -15,8 +15,9 @@ from typing import Any
 
 import orjson
 
-from kube32_sim.api.errors import FieldError, bad_request, forbidden_field, invalid, invalid_value, method_not_allowed
+from kube32_sim.api.errors import FieldError, bad_request, invalid, invalid_value, method_not_allowed
 from kube32_sim.api.resources import ResourceType
+from kube32_sim.api.validation import access
 from kube32_sim.clock import parse_time, rfc3339
 from kube32_sim.ids import Ids
 
@@ -52,45 +53,20 @@ def _self_subject_review(obj: JsonObject, user: JsonObject, now: str) -> JsonObj
 
 
 def _self_access(obj: JsonObject, user: JsonObject, now: str) -> JsonObject:
-    _refuse(_attributes(obj.get("spec") or {}))
+    _refuse(access.self_access_errors(obj))
     return _decision(user.get("username", ""), user.get("groups") or [])
 
 
 def _subject_access(obj: JsonObject, user: JsonObject, now: str) -> JsonObject:
     spec = obj.get("spec") or {}
-    _refuse(_attributes(spec) + _subject(spec))
+    _refuse(access.subject_access_errors(obj))
     return _decision(spec.get("user", ""), spec.get("groups") or [])
 
 
 def _local_access(obj: JsonObject, user: JsonObject, now: str) -> JsonObject:
-    spec, namespace = obj.get("spec") or {}, obj["metadata"].get("namespace", "")
-    attributes = spec.get("resourceAttributes")
-    errors = _attributes(spec) + _subject(spec)
-    if attributes is not None and attributes.get("namespace", "") != namespace:
-        path = "spec.resourceAttributes.namespace"
-        errors.append(invalid_value(path, attributes.get("namespace", ""), "must match metadata.namespace"))
-    if spec.get("nonResourceAttributes") is not None:
-        errors.append(forbidden_field("spec.nonResourceAttributes", "disallowed on this kind of request"))
-    _refuse(errors)
+    spec = obj.get("spec") or {}
+    _refuse(access.local_access_errors(obj))
     return _decision(spec.get("user", ""), spec.get("groups") or [])
-
-
-def _attributes(spec: JsonObject) -> list[FieldError]:
-    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    if resource is not None and path is not None:
-        shown = {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
-        why = "cannot be specified in combination with resourceAttributes"
-        return [invalid_value("spec.nonResourceAttributes", shown, why)]
-    if resource is None and path is None:
-        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        return [invalid_value("spec.resourceAttributes", None, why)]
-    return []
-
-
-def _subject(spec: JsonObject) -> list[FieldError]:
-    if spec.get("user") or spec.get("groups"):
-        return []
-    return [invalid_value("spec.user", "", "at least one of user or group must be specified")]
 
 
 def _refuse(errors: list[FieldError]) -> None:

@@ -9,6 +9,7 @@ from kube32_sim.api import reviews
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.binding import bind_named
+from kube32_sim.registry.identity import fit_namespace
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server.authentication import User
 from kube32_sim.storage.interface import JsonObject
@@ -18,6 +19,7 @@ async def answer(registry: Registry, asked: Asked, obj: JsonObject, user: User) 
     """The answer to a POST, with apiVersion and kind."""
     if asked.row.kind == "Binding":
         return await bind_named(registry, asked, obj)
+    fit_namespace(asked, obj.setdefault("metadata", {}))
     return review(registry, asked.row, obj, user)
 
 

@@ -108,7 +108,8 @@ def test_who_am_i() -> None:
     ],
 )
 def test_may_it(kind: str, spec: JsonObject, allowed: bool) -> None:
-    answer = asked(kind, metadata={"namespace": "ns"}, spec={**spec, "resourceAttributes": ATTRIBUTES})
+    metadata = {"namespace": "ns"} if kind.startswith("Local") else {}
+    answer = asked(kind, metadata=metadata, spec={**spec, "resourceAttributes": ATTRIBUTES})
     assert answer["status"]["allowed"] is allowed
     assert answer["spec"]["resourceAttributes"] == ATTRIBUTES
 
@@ -134,6 +135,72 @@ def test_questions_that_are_none() -> None:
             metadata={"namespace": "other"},
             spec={"user": "u", "resourceAttributes": ATTRIBUTES},
         )
+
+
+@pytest.mark.parametrize(
+    ("kind", "metadata", "attributes", "message"),
+    [
+        ("SelfSubjectAccessReview", {"name": "x"}, {}, 'metadata: Invalid value: {"name":"x"}: must be empty'),
+        (
+            "SubjectAccessReview",
+            {"generateName": "x"},
+            {},
+            'metadata: Invalid value: {"generateName":"x"}: must be empty',
+        ),
+        (
+            "LocalSubjectAccessReview",
+            {"name": "x", "namespace": "ns"},
+            {},
+            'metadata: Invalid value: {"name":"x","namespace":"ns"}: must be empty except for namespace',
+        ),
+        (
+            "SubjectAccessReview",
+            {},
+            {"fieldSelector": {}},
+            "spec.resourceAttributes.fieldSelector.requirements: Required value: when "
+            "spec.resourceAttributes.fieldSelector is specified, requirements or rawSelector is required",
+        ),
+        (
+            "SubjectAccessReview",
+            {},
+            {"labelSelector": {"rawSelector": "a=b", "requirements": [{"key": "a", "operator": "Newer"}]}},
+            'spec.resourceAttributes.labelSelector.rawSelector: Invalid value: "a=b": '
+            "may not specified at the same time as requirements",
+        ),
+        (
+            "SelfSubjectAccessReview",
+            {},
+            {"fieldSelector": {"requirements": [{"operator": "In", "values": ["x"]}]}},
+            "spec.resourceAttributes.fieldSelector.requirements[0].key: Required value: must be specified",
+        ),
+        (
+            "SelfSubjectAccessReview",
+            {},
+            {"labelSelector": {"requirements": [{"key": "a", "operator": "Exists", "values": ["x"]}]}},
+            "spec.resourceAttributes.labelSelector.requirements[0].values: Forbidden: may not be specified when "
+            "`operator` is 'Exists' or 'DoesNotExist'",
+        ),
+        (
+            "SelfSubjectAccessReview",
+            {},
+            {"labelSelector": {"requirements": [{"key": "a", "operator": "NotIn"}]}},
+            "spec.resourceAttributes.labelSelector.requirements[0].values: Required value: must be specified when "
+            "`operator` is 'In' or 'NotIn'",
+        ),
+    ],
+)
+def test_questions_that_are_put_wrongly(kind: str, metadata: JsonObject, attributes: JsonObject, message: str) -> None:
+    spec = {"user": "u", "resourceAttributes": {**ATTRIBUTES, **attributes}}
+    with pytest.raises(ApiError) as caught:
+        asked(kind, metadata=metadata, spec=spec)
+    assert caught.value.message == f'.authorization.k8s.io "" is invalid: {message}'
+
+
+def test_a_local_question_is_about_resources() -> None:
+    spec = {"user": "u", "nonResourceAttributes": {"path": "/", "verb": "get"}}
+    with pytest.raises(ApiError, match="disallowed on this kind of request") as caught:
+        asked("LocalSubjectAccessReview", metadata={"namespace": "ns"}, spec=spec)
+    assert (caught.value.details or {})["causes"][0]["reason"] == "FieldValueInvalid"
 
 
 ACCOUNT = {"metadata": {"name": "sa", "namespace": "ns", "uid": UID}}

@@ -157,3 +157,15 @@ async def test_the_old_collection_binds_the_pod_that_the_binding_names(cluster: 
     assert (await cluster.client.get(PODS, "default", "p"))["spec"]["nodeName"] == "n1"
     with pytest.raises(ApiError, match="already assigned"):
         await virtual.answer(cluster.registry, posted, body, user)
+
+
+async def test_a_local_review_is_of_the_namespace_of_its_path(cluster: Cluster) -> None:
+    row = cluster.registry.table.by_path("authorization.k8s.io", "v1", "localsubjectaccessreviews")
+    assert row is not None
+    spec = {"user": "u", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "default"}}
+    answer = await virtual.answer(cluster.registry, Asked(row, "default"), {"spec": spec}, User("system:admin"))
+    assert answer["metadata"] == {"namespace": "default"}
+    assert answer["status"]["allowed"]
+    with pytest.raises(ApiError, match="does not match the namespace sent on the request"):
+        body = {"metadata": {"namespace": "other"}, "spec": spec}
+        await virtual.answer(cluster.registry, Asked(row, "default"), body, User("system:admin"))
