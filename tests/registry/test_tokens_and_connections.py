@@ -166,6 +166,6 @@ async def test_a_local_review_is_of_the_namespace_of_its_path(cluster: Cluster) 
     answer = await virtual.answer(cluster.registry, Asked(row, "default"), {"spec": spec}, User("system:admin"))
     assert answer["metadata"] == {"namespace": "default"}
     assert answer["status"]["allowed"]
+    body = {"metadata": {"namespace": "other"}, "spec": spec}
     with pytest.raises(ApiError, match="does not match the namespace sent on the request"):
-        body = {"metadata": {"namespace": "other"}, "spec": spec}
         await virtual.answer(cluster.registry, Asked(row, "default"), body, User("system:admin"))
