@@ -109,6 +109,15 @@ def test_only_served_versions_are_published() -> None:
     assert [version for _, version, _ in published([definition])] == ["v1", "v3"]
 
 
+def test_what_is_not_established_is_not_published() -> None:
+    definition = crd(SIZED)
+    for status, count in (("False", 0), ("True", 1)):
+        definition["status"] = {"conditions": [{"type": "NamesAccepted", "status": status}]}
+        assert len(published([definition])) == 1
+        definition["status"]["conditions"].append({"type": "Established", "status": status})
+        assert len(published([definition])) == count
+
+
 @pytest.mark.parametrize("flavour", [2, 3])
 def test_without_a_schema_no_field_is_listed(flavour: Flavour) -> None:
     """kubectl would take the list for a complete one."""

@@ -65,14 +65,22 @@ class Published:
 
 
 def published(crds: Iterable[JsonObject]) -> dict[tuple[str, str, str], Published]:
-    """Group, version and kind -> what is published of it, for all versions that these definitions serve."""
-    found = (each for crd in crds for each in _versions(crd["spec"]))
+    """Group, version and kind -> what is published of it, for all versions that these definitions serve.
+
+    A definition that says itself that it is not established, as one whose names another one has, is passed over.
+    """
+    found = (each for crd in crds if not _is_refused(crd) for each in _versions(crd["spec"]))
     return {(each.group, each.version, each.kind): each for each in found}
 
 
 def of_row(row: ResourceType) -> Published:
     """A custom type that is served, though there is no definition of it."""
     return Published(row.group, row.version, row.kind, f"{row.kind}List", row.plural, None, False)
+
+
+def _is_refused(crd: JsonObject) -> bool:
+    conditions = (crd.get("status") or {}).get("conditions") or ()
+    return any(each.get("type") == "Established" and each.get("status") != "True" for each in conditions)
 
 
 def _versions(spec: JsonObject) -> Iterator[Published]:
