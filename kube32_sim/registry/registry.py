@@ -40,7 +40,7 @@ NAME_ATTEMPTS = 8
 """How often a colliding generated name is made up again (as upstream)."""
 
 Change = Callable[[JsonObject], JsonObject]
-"""(copy of the current object) -> the object wanted, decoded; raises ApiError."""
+"""(the current object, shared) -> the object wanted, decoded, a new one; raises ApiError."""
 
 
 @dataclass(slots=True)
@@ -200,7 +200,7 @@ class Registry:
         return await self._change(asked, lambda current: obj, patch=False)
 
     async def patch(self, asked: Asked, change: Change, *, managed: bool = False) -> Result:
-        """PATCH: `change` makes the wanted object of a copy of the current one, with its managedFields if managed."""
+        """PATCH: `change` makes the wanted object of the current one, with its managedFields if managed."""
         return await self._change(asked, change, patch=True, managed=managed)
 
     async def apply(self, asked: Asked, configuration: Configuration, *, force: bool) -> Result:
@@ -231,7 +231,7 @@ class Registry:
         outcome, warnings = _Outcome(), list[str]()
 
         def updater(current: StoredObject) -> JsonObject | Remove | None:
-            wanted = change(current.copy()) if patch else change({})
+            wanted = change(current.object()) if patch else change({})
             outcome.obj = self._checked_update(asked, wanted, current, patch, managed, warnings)
             outcome.revision = str(current.revision)
             outcome.removed = current.deleting and self._may_go(row, outcome.obj)

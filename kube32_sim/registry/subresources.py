@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import orjson
+
 from kube32_sim.api import errors, scale
 from kube32_sim.api.bodies import Patcher
 from kube32_sim.api.configuration import Configuration
@@ -58,7 +60,8 @@ async def put_scale(registry: Registry, asked: Asked, change: Callable[[JsonObje
     """`change` makes the wanted Scale of the current one; the object is updated as by an ordinary update."""
     row, writer = asked.row, registry.writer(asked)
 
-    def apply(current: JsonObject) -> JsonObject:
+    def apply(shared: JsonObject) -> JsonObject:
+        current: JsonObject = orjson.loads(orjson.dumps(shared))
         before = scale.scale_of(row, current)
         after = change(scale.scale_of(row, current))
         registry.fields.scaled(writer, current, before, after)
@@ -75,7 +78,8 @@ async def patch_scale(
         return await put_scale(registry, asked, lambda current: patch.apply(current, wanted.field_validation)[0])
     row, writer = asked.row, registry.writer(asked)
 
-    def apply(current: JsonObject) -> JsonObject:
+    def apply(shared: JsonObject) -> JsonObject:
+        current: JsonObject = orjson.loads(orjson.dumps(shared))
         before = scale.scale_of(row, current)
         after = registry.fields.scale_applied(writer, current, before, patch.value, force=wanted.force)
         after = {name: value for name, value in after.items() if name not in ("apiVersion", "kind")}

@@ -61,6 +61,8 @@ def present(shape: Shape, value: Any) -> FieldSet:
     made: FieldSet = {MEMBER: NOTHING}
     if kind == MAP:
         fields = shape.fields if shape.kind == MAP else {}
+        if not fields and shape.item is not None and shape.item.kind == LEAF:
+            return made | {"f:" + name: NOTHING for name in value}
         for name, item in value.items():
             entry = fields.get(name)
             if entry is None:

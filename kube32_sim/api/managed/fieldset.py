@@ -21,7 +21,7 @@ FieldSet = dict[str, Any]
 MEMBER = "."
 NOTHING: FieldSet = {}
 Path = tuple[str, ...]
-_KINDS = "fkvi"
+_KINDS = MEMBER + "fkvi"
 
 
 def field(name: str) -> str:
@@ -123,20 +123,29 @@ def single(path: Path) -> FieldSet:
 
 def ordered(one: FieldSet) -> FieldSet:
     """The same set with its elements in the order in which FieldsV1 is written."""
-    return {element: ordered(one[element]) for element in sorted(one, key=_order)}
+    made = {}
+    for element in _sorted(one):
+        node = one[element]
+        made[element] = ordered(node) if node else node
+    return made
 
 
-def _order(element: str) -> tuple[int, Any]:
-    if element == MEMBER:
-        return (-1, "")
-    if element[0] == "i":
-        return (3, int(element[2:]))
-    return (_KINDS.index(element[0]), element)
+def _sorted(one: FieldSet) -> list[str]:
+    """`.`, fields, items by keys, items by value (which is how the texts sort), items by index."""
+    elements = sorted(one)
+    if elements and elements[-1][0] != "f":
+        elements.sort(key=_order)
+    return elements
+
+
+def _order(element: str) -> tuple[int, int]:
+    kind = element[0]
+    return (_KINDS.index(kind), int(element[2:]) if kind == "i" else 0)
 
 
 def paths(one: FieldSet, prefix: Path = ()) -> Iterator[Path]:
     """The members: those of a level before those below it."""
-    elements = sorted((element for element in one if element != MEMBER), key=_order)
+    elements = [element for element in _sorted(one) if element != MEMBER]
     for element in elements:
         if not one[element] or MEMBER in one[element]:
             yield (*prefix, element)

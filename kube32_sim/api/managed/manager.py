@@ -16,7 +16,7 @@ from kube32_sim.api import conversion, errors, schema
 from kube32_sim.api.decode import decode_value
 from kube32_sim.api.managed import resets, scaled
 from kube32_sim.api.managed.applying import Conflict, applied, beyond, conflict_error
-from kube32_sim.api.managed.comparing import compared, owned
+from kube32_sim.api.managed.comparing import child_of, compared, owned
 from kube32_sim.api.managed.entries import (
     BEFORE_FIRST_APPLY,
     Owners,
@@ -34,6 +34,7 @@ from kube32_sim.api.resources import ResourceTable, ResourceType
 JsonObject = dict[str, Any]
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_METADATA = field("metadata")
 KUBECTL = "kubectl"
 """The applier for which what `kubectl apply` has left behind counts as its own."""
 UNKNOWN = "unknown"
@@ -125,6 +126,9 @@ def _said_anew(row: ResourceType, obj: JsonObject) -> FieldSet:
     said: FieldSet = {}
     for name in sorted(obj):
         value = obj[name]
+        if name == "metadata":
+            said[_METADATA] = ordered(compared(child_of(shape_of_row(row), name), {}, value)[0])
+            continue
         raw = orjson.dumps(value)
         below = _said(row.schema, name, raw) if len(raw) < LONG else _said.__wrapped__(row.schema, name, raw)
         if below is not None:
