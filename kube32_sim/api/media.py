@@ -24,7 +24,7 @@ Encoding = Literal["json", "yaml", "protobuf"]
 
 _ROUTE = (JSON, YAML, PROTOBUF)
 _ROUTE_STREAMS = (*_ROUTE, f"{JSON}{STREAM}", f"{PROTOBUF}{STREAM}")
-_ENCODINGS: dict[str, Encoding] = {JSON: "json", YAML: "yaml", PROTOBUF: "protobuf"}
+ENCODINGS: dict[str, Encoding] = {JSON: "json", YAML: "yaml", PROTOBUF: "protobuf"}
 _META = frozenset(("v1", "v1beta1"))
 _FORMS = {"Table": "table", "PartialObjectMetadata": "partial", "PartialObjectMetadataList": "partial-list"}
 _DISCOVERY_VERSIONS = frozenset(("v2", "v2beta1"))
@@ -132,7 +132,7 @@ def _pick(accept: str, convert: Convert, server_version: str = "") -> Accepted |
             form = convert(wanted, media) if _matches(clause, media) else None
             if form is None or (media == YAML and "stream" in parameters):
                 continue
-            found = Accepted(*form, _ENCODINGS[media], media)
+            found = Accepted(*form, ENCODINGS[media], media)
             if protobuf is None and media != PROTOBUF:
                 return PLAIN if found == PLAIN else found
             if protobuf is not None and media == JSON and form == protobuf[:2]:

@@ -31,8 +31,7 @@ class Listing(NamedTuple):
 
 def encoding_of(content_type: str) -> str:
     """`json`, `yaml` or `protobuf`; "" for an answer that is no object."""
-    name = content_type.partition(";")[0]
-    return {media.JSON: "json", media.YAML: "yaml", media.PROTOBUF: "protobuf"}.get(name, "")
+    return media.ENCODINGS.get(content_type.partition(";")[0], "")
 
 
 def encoded(body: bytes, encoding: str) -> bytes:
