@@ -145,6 +145,13 @@ def test_the_documents_of_versions_and_groups() -> None:
         assert entry["get"]["operationId"] == ids[path]
 
 
+def test_documents_have_the_definitions_that_they_refer_to_and_no_others() -> None:
+    reviews = document("/openapi/v3/apis/authentication.k8s.io/v1")["components"]["schemas"]
+    kinds = {key.rpartition(".")[2] for key in reviews}
+    assert {"TokenReview", "TokenReviewStatus", "UserInfo", "ObjectMeta", "APIResourceList"} <= kinds
+    assert kinds.isdisjoint(("DeleteOptions", "Patch", "Status", "TokenReviewList"))
+
+
 def test_only_v3_states_defaults() -> None:
     container = properties("v3/api/v1", "io.k8s.api.core.v1.Container")
     assert container["name"]["default"] == ""

@@ -16,11 +16,11 @@ import orjson
 from kube32_sim.api.discovery import groups_in_order
 from kube32_sim.api.media import JSON
 from kube32_sim.api.openapi.custom import Published, definitions_of, of_row, published
-from kube32_sim.api.openapi.operations import ALWAYS, PRODUCED, RESOURCE_LIST, Operations, roots
+from kube32_sim.api.openapi.operations import PRODUCED, RESOURCE_LIST, Operations
 from kube32_sim.api.openapi.protobuf import encode
-from kube32_sim.api.openapi.schemas import Flavour, definitions, has_definition
+from kube32_sim.api.openapi.schemas import Flavour, definitions, has_definition, references
 from kube32_sim.api.openapi.wording import group_words, tag_of
-from kube32_sim.api.resources import ResourceTable, ResourceType
+from kube32_sim.api.resources import ResourceTable
 from kube32_sim.version import GIT_VERSION
 
 JsonObject = dict[str, Any]
@@ -157,42 +157,39 @@ class Documents:
         builtin = any(has_definition(row) for row in rows)
         if builtin:
             paths[f"/{name}/"] = _resources(3, group, version)
-        found = self._definitions(rows, custom, 3)
-        return _document(3, dict(sorted(paths.items())), found, _INFO if builtin else _CUSTOM_INFO)
+        info = _INFO if builtin else _CUSTOM_INFO
+        return _document(3, dict(sorted(paths.items())), _definitions(paths, custom, 3), info)
 
     def _summary(self, name: str, group: str) -> JsonObject:
         """The documents of /version, /api, /apis and /apis/GROUP: one operation each."""
-        path, entry, key = _one(3, name, group)
-        return _document(3, {path: entry}, definitions([key], 3, {}))
-
-    def _definitions(
-        self, rows: Iterable[ResourceType], custom: Iterable[Published], flavour: Flavour
-    ) -> dict[str, JsonObject]:
-        made = {key: schema for each in custom for key, schema in definitions_of(each, flavour).items()}
-        wanted = [*ALWAYS, *made, *(key for row in rows for key in roots(row))]
-        return definitions(wanted, flavour, made)
+        path, entry = _one(3, name, group)
+        return _document(3, {path: entry}, _definitions({path: entry}, (), 3))
 
     def _v2(self) -> JsonObject:
         rows = list(self._table)
         custom = [each for group, version in self._group_versions() for each in self._published(group, version)]
         paths = Operations(2, _list_keys(custom)).paths(rows)
-        keys = []
         for name in (name for name in self._sources if name.count("/") < 2 and not name.startswith("api/")):
-            path, paths[path], key = _one(2, name, name.partition("/")[2])
-            keys.append(key)
+            path, entry = _one(2, name, name.partition("/")[2])
+            paths[path] = entry
         for group, version in dict.fromkeys((row.group, row.version) for row in rows if has_definition(row)):
             path = f"/apis/{group}/{version}/" if group else f"/api/{version}/"
             paths[path] = _resources(2, group, version)
-        found = self._definitions(rows, custom, 2) | definitions(keys, 2, {})
-        return _document(2, dict(sorted(paths.items())), dict(sorted(found.items())))
+        return _document(2, dict(sorted(paths.items())), _definitions(paths, custom, 2))
+
+
+def _definitions(paths: JsonObject, custom: Iterable[Published], flavour: Flavour) -> dict[str, JsonObject]:
+    """All that paths refer to, and the custom types whether they have paths or not."""
+    made = {key: schema for each in custom for key, schema in definitions_of(each, flavour).items()}
+    return definitions([*made, *references(paths)], flavour, made)
 
 
 def _list_keys(custom: Iterable[Published]) -> dict[str, str]:
     return {each.key: each.list_key for each in custom}
 
 
-def _one(flavour: Flavour, name: str, group: str) -> tuple[str, JsonObject, str]:
-    """Path, its only operation and the definition of the answer, of what is no group version."""
+def _one(flavour: Flavour, name: str, group: str) -> tuple[str, JsonObject]:
+    """The path of what is no group version, with its only operation."""
     operations = Operations(flavour)
     told: tuple[str, str, str, str, tuple[str, ...]]
     if name == "version":
@@ -203,7 +200,7 @@ def _one(flavour: Flavour, name: str, group: str) -> tuple[str, JsonObject, str]
         told = ("getAPIVersions", name, "get available API versions", _GROUPS, PRODUCED)
     else:
         told = (f"get{group_words(group)}APIGroup", tag_of(group), "get information of a group", _GROUP, PRODUCED)
-    return f"/{name}/", operations.reading(*told), told[3]
+    return f"/{name}/", operations.reading(*told)
 
 
 def _resources(flavour: Flavour, group: str, version: str) -> JsonObject:

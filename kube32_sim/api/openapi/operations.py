@@ -25,8 +25,6 @@ PATCH = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch"
 DELETE_OPTIONS = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
 WATCH_EVENT = "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent"
 RESOURCE_LIST = "io.k8s.apimachinery.pkg.apis.meta.v1.APIResourceList"
-ALWAYS = (STATUS, PATCH, DELETE_OPTIONS, WATCH_EVENT, RESOURCE_LIST)
-"""Definitions that every group version's document has."""
 
 PRODUCED = (JSON, YAML, PROTOBUF)
 _CUSTOM_PRODUCED = (JSON, YAML)
@@ -250,9 +248,3 @@ def _schema_key(row: ResourceType, sub: Subresource | None) -> str:
         return key_of(row)
     kind = _kind(row, sub)
     return key_for(kind["group"], kind["version"], kind["kind"]) or key_of(row)
-
-
-def roots(row: ResourceType) -> list[str]:
-    """Definitions that the operations of a row refer to."""
-    found = [key_of(row), *(_schema_key(row, sub) for sub in row.subresources)]
-    return [*found, list_key(row)] if "list" in row.verbs and not _is_custom(row) else found

@@ -125,21 +125,21 @@ def definitions(roots: Iterable[str], flavour: Flavour, custom: Mapping[str, Jso
             continue
         if key in custom:
             found[key] = custom[key]
-            pending.extend(_references(custom[key]))
+            pending.extend(references(custom[key]))
         elif key in known:
             found[key] = converter.definition(key, known[key])
     return dict(sorted(found.items()))
 
 
-def _references(schema: Any) -> list[str]:
-    """Keys that a converted schema refers to."""
+def references(schema: Any) -> list[str]:
+    """Keys of the definitions that a converted schema, or anything with such in it, refers to."""
     if isinstance(schema, list):
-        return [key for item in schema for key in _references(item)]
+        return [key for item in schema for key in references(item)]
     if not isinstance(schema, dict):
         return []
     reference = schema.get("$ref")
     own = [reference.rpartition("/")[2]] if isinstance(reference, str) else []
-    return own + [key for value in schema.values() for key in _references(value)]
+    return own + [key for value in schema.values() for key in references(value)]
 
 
 def has_definition(row: ResourceType) -> bool:
