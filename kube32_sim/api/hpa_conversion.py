@@ -68,6 +68,35 @@ def _cpu_utilization(metric: JsonObject, part: str) -> int | None:
     return value
 
 
+_V1_ORDER = (
+    "name",
+    "target",
+    "metricName",
+    "metricSelector",
+    "targetAverageUtilization",
+    "currentAverageUtilization",
+    "targetValue",
+    "currentValue",
+    "targetAverageValue",
+    "currentAverageValue",
+    "container",
+    "selector",
+    "averageValue",
+)
+"""Fields of v1's metrics in the order of its structs, which the texts of annotations show."""
+
+_ALWAYS = {
+    ("Object", "target"): "targetValue",
+    ("Object", "current"): "currentValue",
+    ("Pods", "target"): "targetAverageValue",
+    ("Pods", "current"): "currentAverageValue",
+    ("Resource", "current"): "currentAverageValue",
+    ("ContainerResource", "current"): "currentAverageValue",
+    ("External", "current"): "currentValue",
+}
+"""Quantities that are no pointers in v1: 0 where there is none."""
+
+
 def _metric_to_v1(metric: JsonObject, part: str) -> JsonObject:
     kind = metric.get("type", "")
     key = _SOURCES.get(kind, "")
@@ -79,7 +108,9 @@ def _metric_to_v1(metric: JsonObject, part: str) -> JsonObject:
     flat = {**source, **{f"metric.{name}": value for name, value in (source.get("metric") or {}).items()}}
     form = {new: flat[old] for old, new in fields.items() if old in flat}
     form.update((new, values[old]) for old, new in (targets if part == "target" else currents).items() if old in values)
-    return {"type": kind, key: form}
+    if always := _ALWAYS.get((kind, part)):
+        form.setdefault(always, "0")
+    return {"type": kind, key: {field: form[field] for field in _V1_ORDER if field in form}}
 
 
 def _metric_to_v2(metric: Any, part: str) -> JsonObject | None:
@@ -97,7 +128,11 @@ def _metric_to_v2(metric: Any, part: str) -> JsonObject | None:
         if new in form:
             holder = source.setdefault("metric", {}) if old.startswith("metric.") else source
             holder[old.removeprefix("metric.")] = form[new]
-    values = {old: form[new] for old, new in (targets if part == "target" else currents).items() if new in form}
+    names = {new: old for old, new in (targets if part == "target" else currents).items() if new in form}
+    always = _ALWAYS.get((kind, part), "")
+    if len(names) > 1 and form.get(always) == "0":
+        del names[always]  # it is there only because v1 cannot leave it out
+    values = {old: form[new] for new, old in names.items()}
     if part == "target":
         named = next((_TARGETS[name] for name in ("averageUtilization", "averageValue", "value") if name in values), "")
         source[part] = {"type": named, **values}
@@ -106,11 +141,24 @@ def _metric_to_v2(metric: Any, part: str) -> JsonObject | None:
     return _fitting({"type": kind, key: source}, "MetricSpec" if part == "target" else "MetricStatus")
 
 
-def _capitalized(value: Any) -> Any:
-    """As Go writes a struct without field names: keys begin with a capital."""
-    if isinstance(value, dict):
-        return {key[:1].upper() + key[1:]: _capitalized(part) for key, part in value.items()}
-    return [_capitalized(part) for part in value] if isinstance(value, list) else value
+def _behavior_text(behavior: JsonObject) -> str:
+    """As Go writes a struct without field names: keys begin with a capital, and what is not there is null."""
+    return _text({"ScaleUp": _rules(behavior.get("scaleUp")), "ScaleDown": _rules(behavior.get("scaleDown"))})
+
+
+def _rules(rules: JsonObject | None) -> JsonObject | None:
+    if rules is None:
+        return None
+    policies = [
+        {"Type": each.get("type", ""), "Value": each.get("value", 0), "PeriodSeconds": each.get("periodSeconds", 0)}
+        for each in rules.get("policies") or ()
+    ]
+    return {
+        "StabilizationWindowSeconds": rules.get("stabilizationWindowSeconds"),
+        "SelectPolicy": rules.get("selectPolicy"),
+        "Policies": policies or None,
+        "Tolerance": rules.get("tolerance"),
+    }
 
 
 def _uncapitalized(value: Any) -> Any:
@@ -166,24 +214,24 @@ def _spec_to_v1(spec: JsonObject, annotations: dict[str, str]) -> JsonObject:
     if others:
         annotations[METRICS] = _text(others)
     if spec.get("behavior"):
-        annotations[BEHAVIOR] = _text(_capitalized(spec["behavior"]))
+        annotations[BEHAVIOR] = _behavior_text(spec["behavior"])
     return result
 
 
 def _status_to_v1(status: JsonObject, annotations: dict[str, str]) -> JsonObject:
     result = {key: value for key, value in status.items() if key not in ("currentMetrics", "conditions")}
     result.setdefault("currentReplicas", 0)
-    others = []
-    for metric in status.get("currentMetrics") or ():
+    metrics = status.get("currentMetrics") or ()
+    for metric in metrics:
         utilization = _cpu_utilization(metric, "current")
-        if utilization is None:
-            others.append(_metric_to_v1(metric, "current"))
-        else:
+        if utilization is not None:
             result["currentCPUUtilizationPercentage"] = utilization
-    if others:
-        annotations[CURRENT_METRICS] = _text(others)
+    if metrics:
+        annotations[CURRENT_METRICS] = _text([_metric_to_v1(metric, "current") for metric in metrics])
     if status.get("conditions"):
-        annotations[CONDITIONS] = _text(status["conditions"])
+        order = ("type", "status", "lastTransitionTime", "reason", "message")
+        ordered = [{field: each[field] for field in order if field in each} for each in status["conditions"]]
+        annotations[CONDITIONS] = _text(ordered)
     return result
 
 
@@ -218,7 +266,7 @@ def _spec_to_v2(spec: JsonObject, annotations: JsonObject) -> JsonObject:
     metrics = _metrics_to_v2(annotations.get(METRICS), "target")
     utilization = spec.get("targetCPUUtilizationPercentage")
     if utilization is not None:
-        metrics.insert(0, _cpu_metric("target", {"type": "Utilization", "averageUtilization": utilization}))
+        metrics.append(_cpu_metric("target", {"type": "Utilization", "averageUtilization": utilization}))
     if metrics:
         result["metrics"] = metrics
     behavior = _fitting(_uncapitalized(_parsed(annotations.get(BEHAVIOR))), "HorizontalPodAutoscalerBehavior")
@@ -231,8 +279,8 @@ def _status_to_v2(status: JsonObject, annotations: JsonObject) -> JsonObject:
     result = {key: value for key, value in status.items() if key != "currentCPUUtilizationPercentage"}
     metrics = _metrics_to_v2(annotations.get(CURRENT_METRICS), "current")
     utilization = status.get("currentCPUUtilizationPercentage")
-    if utilization is not None:
-        metrics.insert(0, _cpu_metric("current", {"averageUtilization": utilization}))
+    if utilization is not None and not metrics:
+        metrics.append(_cpu_metric("current", {"averageUtilization": utilization}))
     if metrics:
         result["currentMetrics"] = metrics
     parsed = _parsed(annotations.get(CONDITIONS))

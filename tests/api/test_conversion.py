@@ -93,11 +93,11 @@ HPA: dict[str, Any] = {
         "maxReplicas": 5,
         "scaleTargetRef": {"kind": "Deployment", "name": "d"},
         "metrics": [
-            resource("cpu", 80),
             resource("memory", 50),
             metric("Pods", "averageValue"),
             metric("Object", "value", describedObject={"kind": "Ingress", "name": "i"}),
             metric("External", "value"),
+            resource("cpu", 80),
         ],
         "behavior": {"scaleDown": {"stabilizationWindowSeconds": 300, "selectPolicy": "Max"}},
     },
@@ -123,7 +123,16 @@ def test_autoscalers_in_version_1() -> None:
     assert metrics[0] == {"type": "Resource", "resource": {"name": "memory", "targetAverageUtilization": 50}}
     assert metrics[1]["pods"]["targetAverageValue"] == "1k"
     assert metrics[2]["object"]["target"] == {"kind": "Ingress", "name": "i"}
-    assert json.loads(annotations[f"{PREFIX}behavior"])["ScaleDown"]["StabilizationWindowSeconds"] == 300
+    assert annotations[f"{PREFIX}behavior"] == (
+        '{"ScaleUp":null,"ScaleDown":{"StabilizationWindowSeconds":300,"SelectPolicy":"Max","Policies":null,'
+        '"Tolerance":null}}'
+    )
+    assert annotations[f"{PREFIX}current-metrics"] == (
+        '[{"type":"Resource","resource":{"name":"cpu","currentAverageUtilization":7,"currentAverageValue":"0"}}]'
+    )
+    assert annotations[f"{PREFIX}metrics"].endswith(
+        '{"type":"External","external":{"metricName":"m","metricSelector":{"matchLabels":{"a":"b"}},"targetValue":"1k"}}]'
+    )
 
 
 def test_nothing_is_lost_on_the_way_through_version_1() -> None:
