@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kube32_sim.api.managed.comparing import compared
 from kube32_sim.api.managed.entries import UPDATE, Manager, Owned, Owners, capped, without_empty
-from kube32_sim.api.managed.fieldset import FieldSet, difference, intersection, union, without
+from kube32_sim.api.managed.fieldset import FieldSet, difference, intersection, ordered, union, without
 from kube32_sim.api.managed.shapes import Shape
 
 JsonObject = dict[str, Any]
@@ -94,6 +94,6 @@ def updated(write: Write, owners: Owners, old: JsonObject, new: JsonObject) -> O
         before = left.get(own, Owned({}, write.version))
         fields = union(before.fields, changed)
         if fields != before.fields:
-            before = before._replace(fields=fields)
+            before = before._replace(fields=ordered(fields))
         left[own] = before._replace(time=write.now)
     return capped(left)
