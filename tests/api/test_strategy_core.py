@@ -61,8 +61,8 @@ def test_taints_are_checked() -> None:
         'metadata.taints[0].effect: Unsupported value: "Odd": supported values: "NoSchedule", "PreferNoSchedule", '
         '"NoExecute"',
         "metadata.taints[1].effect: Required value",
-        'metadata.taints[3]: Duplicate value: {"key":"c","effect":"NoExecute"}: taints must be unique by key and '
-        "effect pair",
+        'metadata.taints[3]: Duplicate value: {"Key":"c","Value":"","Effect":"NoExecute","TimeAdded":null}: taints '
+        "must be unique by key and effect pair",
     ]
 
 
@@ -72,6 +72,30 @@ def test_a_node_keeps_its_provider_and_range() -> None:
     assert found == [
         'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid',
         'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
+    ]
+
+
+def test_the_ranges_of_a_node_are_one_of_each_family() -> None:
+    found = texts(created(body("Node", spec={"podCIDRs": ["10.1.0.0/24", "10.1.0.0/24", "x"]}))[1])
+    assert [text.partition(": ")[0] for text in found] == ["spec.podCIDRs[2]", "spec.podCIDRs", "spec.podCIDRs[1]"]
+    assert found[1].endswith("may specify no more than one CIDR for each IP family")
+
+
+def test_a_report_names_an_address_once() -> None:
+    old = created(body("Node"))[0]
+    addresses = [{"type": "InternalIP", "address": "10.0.0.1"}] * 2
+    assert texts(changed(old, body("Node", status={"addresses": addresses}), "status")[1]) == [
+        'status.addresses[1]: Duplicate value: {"Type":"InternalIP","Address":"10.0.0.1"}'
+    ]
+
+
+def test_a_node_has_fields_that_mean_nothing_any_more() -> None:
+    made, failures, warnings = created(body("Node", spec={"configSource": {}, "externalID": "x"}))
+    assert not failures
+    assert made["spec"] == {"externalID": "x"}
+    assert warnings == ["spec.externalID: this field is deprecated, and is unused by Kubernetes"]
+    assert texts(changed(made, body("Node", spec={"externalID": "y"}))[1]) == [
+        "spec.externalID: Forbidden: may not be updated"
     ]
 
 

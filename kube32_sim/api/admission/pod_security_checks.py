@@ -34,6 +34,11 @@ def violations(spec: JsonObject, level: str) -> str:
     return ", ".join(text for check in LEVELS[level] if (text := check(spec)))
 
 
+def violated(spec: JsonObject, level: str) -> list[str]:
+    """The same without who does it."""
+    return [text.partition(" (")[0] for check in LEVELS[level] if (text := check(spec))]
+
+
 def _containers(spec: JsonObject) -> Iterator[JsonObject]:
     for field in ("initContainers", "containers", "ephemeralContainers"):
         yield from spec.get(field) or ()
@@ -106,9 +111,9 @@ def _host_ports(spec: JsonObject) -> str:
     using = [each for each in _containers(spec) if any(port.get("hostPort") for port in each.get("ports") or ())]
     if not using:
         return ""
-    ports = sorted({port["hostPort"] for each in using for port in each["ports"] if port.get("hostPort")})
+    ports = sorted({str(port["hostPort"]) for each in using for port in each["ports"] if port.get("hostPort")})
     verb = "uses" if len(using) == 1 else "use"
-    return _told("hostPort", f"{_named(using)} {verb} {_plural('hostPort', len(ports))} {', '.join(map(str, ports))}")
+    return _told("hostPort", f"{_named(using)} {verb} {_plural('hostPort', len(ports))} {', '.join(ports)}")
 
 
 def _handler_hosts(container: JsonObject) -> set[str]:
@@ -223,6 +228,11 @@ def _seccomp_restricted(spec: JsonObject) -> str:
     return found
 
 
+def _not_on_windows(check: Check) -> Check:
+    """A check of what Windows does not have."""
+    return lambda spec: "" if (spec.get("os") or {}).get("name") == "windows" else check(spec)
+
+
 LEVELS: dict[str, tuple[Check, ...]] = {
     "baseline": (
         *(_app_armor, _capabilities_baseline, _host_namespaces, _host_path_volumes, _host_ports, _handlers),
@@ -230,7 +240,7 @@ LEVELS: dict[str, tuple[Check, ...]] = {
     ),
     "restricted": (
         *(_app_armor, _host_namespaces, _host_ports, _handlers, _privileged, _proc_mount, _se_linux, _sysctls),
-        *(_host_process, _escalation, _capabilities_restricted, _restricted_volumes, _non_root, _root_user),
-        _seccomp_restricted,
+        *(_host_process, _not_on_windows(_escalation), _not_on_windows(_capabilities_restricted)),
+        *(_restricted_volumes, _non_root, _root_user, _not_on_windows(_seccomp_restricted)),
     ),
 }

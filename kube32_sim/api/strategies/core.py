@@ -5,18 +5,15 @@ Events are in `events`, pods in `pods`, what users configure in `config` and its
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Any
 
-from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, not_supported, required
-from kube32_sim.api.quantity import parse
+from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, not_supported
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.events import EventStrategy
 from kube32_sim.api.strategies.spec import keep_all_but_status
+from kube32_sim.api.validation import nodes
 from kube32_sim.api.validation.meta import validate_finalizer_names, validate_finalizers
-from kube32_sim.api.validation.names import dns1123_label, label_value, qualified_name
-from kube32_sim.api.validation.pod_resources import validate_amount
-from kube32_sim.api.validation.pod_scheduling import EFFECTS
+from kube32_sim.api.validation.names import dns1123_label
 
 JsonObject = dict[str, Any]
 
@@ -39,37 +36,29 @@ class NodeStrategy(Strategy):
             status["allocatable"] = dict(status["capacity"])
 
     def prepare_create(self, obj: JsonObject, context: Context) -> None:
-        """Upstream's nodes keep everything they come with."""
+        """Upstream's nodes keep everything they come with, but for a configuration that nothing reads any more."""
+        obj["spec"].pop("configSource", None)
+        obj["status"].pop("config", None)
 
     def prepare_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
         keep_all_but_status(obj, old)
 
+    def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        super().prepare_update(obj, old, context)
+        if "configSource" not in old["spec"]:
+            obj["spec"].pop("configSource", None)
+
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        found = _validate_taints(obj["spec"].get("taints") or (), "metadata.taints")
-        found += _validate_amounts(obj.get("status", {}))
-        for index, text in enumerate(obj["spec"].get("podCIDRs") or ()):
-            found += _validate_range(text, f"spec.podCIDRs[{index}]")
-        return found
+        return nodes.validate_node(obj)
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        found: list[FieldError] = []
-        spec, before = obj["spec"], old["spec"]
-        if before.get("podCIDRs") and spec.get("podCIDRs") != before["podCIDRs"]:
-            why = 'node updates may not change podCIDR except from "" to valid'
-            found.append(forbidden_field("spec.podCIDRs", why))
-        if before.get("providerID") and spec.get("providerID", "") != before["providerID"]:
-            why = 'node updates may not change providerID except from "" to valid'
-            found.append(forbidden_field("spec.providerID", why))
-        return found + _validate_taints(spec.get("taints") or (), "metadata.taints")
+        return nodes.validate_node_update(obj, old)
 
     def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        status = obj.get("status", {})
-        found = _validate_amounts(status)
-        addresses = status.get("addresses") or []
-        for index, address in enumerate(addresses):
-            if address in addresses[:index]:
-                found.append(duplicate(f"status.addresses[{index}]", address))
-        return found
+        return nodes.validate_node_update(obj, old)
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        return nodes.node_warnings(obj)
 
 
 def _agree_on_ranges(spec: JsonObject) -> None:
@@ -80,44 +69,6 @@ def _agree_on_ranges(spec: JsonObject) -> None:
             spec["podCIDRs"] = [first]
     elif ranges:
         spec["podCIDR"] = ranges[0]
-
-
-def _validate_range(text: str, path: str) -> list[FieldError]:
-    try:
-        ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        why = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
-        return [invalid_value(path, text, why)]
-    return []
-
-
-def _validate_amounts(status: JsonObject) -> list[FieldError]:
-    found: list[FieldError] = []
-    for field in ("capacity", "allocatable"):
-        for name, amount in (status.get(field) or {}).items():
-            found += validate_amount(name, parse(amount), f"status.{field}.{name}")
-    return found
-
-
-def _validate_taints(taints: Any, path: str) -> list[FieldError]:
-    found: list[FieldError] = []
-    seen: set[tuple[str, str]] = set()
-    for index, taint in enumerate(taints):
-        at = f"{path}[{index}]"
-        key, value, effect = taint.get("key", ""), taint.get("value", ""), taint.get("effect", "")
-        found += [invalid_value(f"{at}.key", key, why) for why in qualified_name(key)]
-        if reasons := label_value(value):
-            found.append(invalid_value(f"{at}.value", value, ";".join(reasons)))
-        if not effect:
-            found.append(required(f"{at}.effect"))
-        elif effect not in EFFECTS:
-            found.append(not_supported(f"{at}.effect", effect, EFFECTS))
-        if (key, effect) in seen:
-            wrong = duplicate(at, taint)
-            text = f"{wrong.message}: taints must be unique by key and effect pair"
-            found.append(FieldError(wrong.reason, at, text))
-        seen.add((key, effect))
-    return found
 
 
 class NamespaceStrategy(Strategy):
