@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kube32_sim.api import steering
-from kube32_sim.api.idle import IDLE
 from kube32_sim.arguments import build_parser
 from kube32_sim.client import NODES, PODS
 from kube32_sim.kubelet.boards import HARDWARE, KIB, Profile, profiles
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 DOCUMENTS = sorted([*CLONE.glob("*.md"), *(CLONE / "docs").glob("*.md"), *(CLONE / "benchmarks").glob("*.md")])
 REFERENCE = (CLONE / "docs/reference.md").read_text(encoding="utf-8")
-DIFFERENCES = (CLONE / "docs/differences.md").read_text(encoding="utf-8")
 
 
 # links
@@ -157,11 +155,6 @@ def test_all_annotations_that_steer_are_told() -> None:
     assert all(f"`{fault}`" in REFERENCE for fault in steering.FAULTS)
 
 
-def test_all_kinds_that_nothing_acts_on_are_told() -> None:
-    told = [kind for row in cells(DIFFERENCES, "kind") for kind in re.findall(r"`(\w+)`", row[0])]
-    assert sorted(told) == sorted(kinds for kinds, _ in IDLE.values())
-
-
 def test_the_examples_of_the_reference(kubectl: Kubectl) -> None:
     for command in commands(REFERENCE):
         words = command.text.replace("'", "").split()
@@ -231,12 +224,6 @@ def test_what_keeps_no_pod_from_running(http: Http, namespace: str, kubectl: Kub
 def test_what_the_api_does_not_do(http: Http, namespace: str, kubectl: Kubectl) -> None:
     definition = kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(DEFINITION))
     assert (definition.returncode, "does not serve widgets.example.com yet" in definition.stderr) == (0, True)
-
-    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
-    refused = kubectl.fails("apply", "--server-side", "-f", "-", stdin=json.dumps(settings))
-    assert "server-side apply is not supported" in refused
-    made = http.post(f"/api/v1/namespaces/{namespace}/configmaps", settings)
-    assert "managedFields" not in made["metadata"]
 
     assert kubectl("auth", "can-i", "delete", "pods", "--as", "nobody").strip() == "yes"
     assert "Metrics API not available" in kubectl.fails("top", "pods")

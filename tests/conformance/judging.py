@@ -57,6 +57,10 @@ class Score:
     agreeing: int = 0
     steps: int = 0
 
+    def __add__(self, other: Score) -> Score:
+        added = (getattr(self, name) + getattr(other, name) for name in ("passed", "cases", "agreeing", "steps"))
+        return Score(*added)
+
     def count(self, case: Case, differing: int) -> None:
         self.passed += not differing
         self.cases += 1

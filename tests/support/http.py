@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import urllib.parse
+from collections.abc import Mapping
 from typing import Any
 
 TYPES = {"PATCH": "application/merge-patch+json"}
@@ -19,9 +20,11 @@ class Http:
         self._connection = http.client.HTTPConnection(address.hostname, address.port, timeout=30)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
-    def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """(status code, decoded answer)."""
-        headers = {"Content-Type": TYPES.get(method, "application/json"), **self._headers}
+    def request(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, Any]:
+        """(status code, decoded answer).  headers: more of them."""
+        headers = {"Content-Type": TYPES.get(method, "application/json"), **self._headers, **(headers or {})}
         self._connection.request(method, path, None if body is None else json.dumps(body), headers)
         answer = self._connection.getresponse()
         text = answer.read()
