@@ -90,7 +90,8 @@ class Cluster:
         scheduler = make_scheduler(options, self.store)
         low, high = options.node_ports.start, options.node_ports.stop - 1
         allocators = Allocators(self.ids, str(options.service_network), (low, high))
-        hooks = WriteHooks(allocators, scheduler, self._announce if scheduler is not None else None)
+        announce = self._announce if scheduler is not None else None
+        hooks = WriteHooks(allocators, scheduler, announce, charges_quotas=not options.loops)
         computed = None
         if "endpoints" in options.loops:
             computed = ComputedEndpoints(self.store, self.hub, self.clock, self.ids)
@@ -174,11 +175,11 @@ class Cluster:
         if not self.options.boards:
             return
         from kube32_sim.kubelet.agent import Pace
-        from kube32_sim.kubelet.process import Boards
+        from kube32_sim.kubelet.process import PROGRAM, Boards
 
         options = self.options
         pace = Pace(options.node_lease_duration_seconds, options.node_status_update_frequency)
-        boards = Boards(self.client, self.clock, self.ids, options.boards, pace)
+        boards = Boards(self.client.of(PROGRAM), self.clock, self.ids, options.boards, pace)
         self._stack.append(boards)
         await boards.start()
 
@@ -236,6 +237,7 @@ def admission_config(options: ServeOptions) -> AdmissionConfig:
         service_accounts="serviceaccount" in loops,
         idle_warnings=bool(loops),
         steering_warnings=bool(loops),
+        quota_by_status=not loops,
     )
 
 

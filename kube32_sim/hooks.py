@@ -1,14 +1,19 @@
-"""What takes part in writes beyond admission: addresses of Services, and binding inside the create request."""
+"""What takes part in writes beyond admission: addresses of Services, binding inside the create request, and what is
+used of quotas where no loop counts it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
+from kube32_sim.api.admission import quota
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.service_allocation import allocate
 from kube32_sim.api.strategies.base import Context
+from kube32_sim.computed import run_now
 from kube32_sim.storage.interface import Store
 from kube32_sim.storage.objects import Event, StoredObject
 
@@ -28,14 +33,23 @@ class WriteHooks:
     """binder: None where the scheduler does not run.  announce: called with each pod it placed or refused."""
 
     def __init__(
-        self, allocators: Allocators, binder: Binder | None, announce: Callable[[JsonObject], None] | None
+        self,
+        allocators: Allocators,
+        binder: Binder | None,
+        announce: Callable[[JsonObject], None] | None,
+        *,
+        charges_quotas: bool = False,
     ) -> None:
+        """charges_quotas: what is new is added to what the status of its namespace's quotas says is used."""
         self._allocators = allocators
         self._binder = binder
         self._announce = announce
+        self._charges_quotas = charges_quotas
+        self._store: Store | None = None
 
     def follow(self, store: Store) -> None:
         """Know what Services hold, now and from now on."""
+        self._store = store
         for stored in store.list(SERVICES):
             self._allocators.observe(stored.object(), None)
         store.subscribe(self._service_changed, [SERVICES])
@@ -59,3 +73,16 @@ class WriteHooks:
     def created(self, row: ResourceType, stored: StoredObject) -> None:
         if self._announce is not None and row.storage == PODS:
             self._announce(stored.object())
+        if self._charges_quotas and row.namespaced and self._store is not None:
+            _charge(self._store, row, stored)
+
+
+def _charge(store: Store, row: ResourceType, stored: StoredObject) -> None:
+    for each in store.list(quota.QUOTAS, stored.namespace):
+        status = quota.charged(each.object(), row.storage, stored.object())
+        if status is not None:
+            run_now(store.update(quota.QUOTAS, each.key, partial(_with_status, status)))
+
+
+def _with_status(status: JsonObject, current: StoredObject) -> JsonObject:
+    return {**current.copy(), "status": status}

@@ -100,7 +100,6 @@ def traces(cluster: Cluster) -> tuple[Any, ...]:
         [stored.raw for storage in cluster.store.storages() for stored in cluster.store.list(storage)],
         dict(allocators._addresses._held),
         dict(allocators._node_ports._held),
-        set(allocators._by_protocol),
         scheduler.cache.position,
         sorted(scheduler.cache.waiting),
     )

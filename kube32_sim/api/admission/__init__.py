@@ -17,6 +17,7 @@ from kube32_sim.api.admission import (
     pod_security,
     priority,
     quota,
+    runtime_class,
     service_account,
     steering,
     storage,
@@ -30,13 +31,18 @@ JsonObject = dict[str, Any]
 Mutator = Callable[[str, JsonObject, JsonObject | None, Context, AdmissionConfig], None]
 
 _MUTATORS: Mapping[tuple[str, str], tuple[Mutator, ...]] = {
-    ("", "pods"): (limit_ranger.mutate, service_account.mutate, priority.mutate, tolerations.mutate),
+    ("", "pods"): (
+        *(limit_ranger.mutate, service_account.mutate, priority.mutate, tolerations.mutate),
+        runtime_class.mutate,
+    ),
     ("", "nodes"): (nodes.taint_new,),
     ("", "persistentvolumeclaims"): (storage.default_class, storage.protect),
     ("", "persistentvolumes"): (storage.protect,),
+    ("storage.k8s.io", "volumeattributesclasses"): (storage.protect,),
     ("networking.k8s.io", "ingresses"): (storage.default_ingress_class,),
 }
 _PODS = ("", "pods")
+_NAMESPACES = ("", "namespaces")
 _CLAIMS = ("", "persistentvolumeclaims")
 _PRIORITY_CLASSES = ("scheduling.k8s.io", "priorityclasses")
 
@@ -54,6 +60,8 @@ def mutate(
     found: Sequence[str] = ()
     if (verb == "create" and storage == _PODS) or storage in pod_security.TEMPLATES:
         found = pod_security.warnings(obj, context)
+    if old is not None and storage == _NAMESPACES:
+        found = pod_security.namespace_warnings(obj, old, context)
     if verb == "create" and config.idle_warnings:
         found = (*found, *idle.warnings(storage, obj))
     if config.steering_warnings:
@@ -66,14 +74,27 @@ def validate(verb: str, obj: JsonObject, old: JsonObject | None, context: Contex
     if verb == "delete":
         lifecycle.check_delete(context)
         return
+    where = context.row.storage
     if context.subresource:
+        if where == _PODS and context.subresource == "ephemeralcontainers":
+            _check_security(obj, old, context)
         return
-    storage = context.row.storage
-    if storage in (_PODS, _CLAIMS):
+    if where in (_PODS, _CLAIMS):
         limit_ranger.validate(verb, obj, context)
-    if verb == "create" and storage == _PODS:
-        pod_security.validate(obj, context)
-    if storage == _PRIORITY_CLASSES:
+    if where == _PODS:
+        _check_security(obj, old, context)
+        if verb == "create":
+            runtime_class.validate(obj, context)
+    if where == _NAMESPACES:
+        pod_security.validate_namespace(obj, old, context)
+    if where == _PRIORITY_CLASSES:
         priority.validate(obj, context)
-    if verb == "create" and config.resource_quota and context.row.namespaced:
-        quota.check(obj, context)
+    if where == _CLAIMS and old is not None:
+        storage.check_growth(obj, old, context)
+    if config.resource_quota and context.row.namespaced:
+        quota.check(obj, old, context, by_status=config.quota_by_status)
+
+
+def _check_security(obj: JsonObject, old: JsonObject | None, context: Context) -> None:
+    if old is None or pod_security.is_significant(obj, old):
+        pod_security.validate(obj, context)

@@ -13,6 +13,7 @@ class AdmissionConfig:
     idle_warnings: who creates an object of a kind that nothing acts on is told so.
     steering_warnings: who gives annotations that are to steer the simulation, and will not, is told so.
     resource_quota: what a namespace's quotas do not leave room for is refused.
+    quota_by_status: what quotas allow and what is used is what their status says: nobody counts.
     """
 
     default_toleration_seconds: int = 300
@@ -21,3 +22,4 @@ class AdmissionConfig:
     idle_warnings: bool = False
     steering_warnings: bool = False
     resource_quota: bool = True
+    quota_by_status: bool = False

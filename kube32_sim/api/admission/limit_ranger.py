@@ -18,26 +18,22 @@ ANNOTATION = "kubernetes.io/limit-ranger"
 Amounts = Mapping[str, Quantity]
 
 
-def _limits(context: Context, kind: str) -> list[JsonObject]:
-    return [
-        limit
-        for each in context.cluster.list(LIMIT_RANGES, context.namespace)
-        for limit in (each.get("spec") or {}).get("limits") or ()
-        if limit.get("type") == kind
-    ]
+def _limits(limit_range: JsonObject, *kinds: str) -> list[JsonObject]:
+    return [limit for limit in (limit_range.get("spec") or {}).get("limits") or () if limit.get("type") in kinds]
 
 
 def mutate(verb: str, obj: JsonObject, old: JsonObject | None, context: Context, config: AdmissionConfig) -> None:
     """Fill in the default requests and limits of containers, and say so in an annotation."""
     if verb != "create":
         return
-    told: list[str] = []
-    for limit in _limits(context, "Container"):
-        for field, called in (("containers", "container"), ("initContainers", "init container")):
-            for container in obj["spec"].get(field) or ():
-                told += _fill(container, limit, called)
-    if told:
-        obj["metadata"].setdefault("annotations", {})[ANNOTATION] = f"LimitRanger plugin set: {'; '.join(told)}"
+    for limit_range in context.cluster.list(LIMIT_RANGES, context.namespace):
+        told: list[str] = []
+        for limit in _limits(limit_range, "Container"):
+            for field, called in (("containers", "container"), ("initContainers", "init container")):
+                for container in obj["spec"].get(field) or ():
+                    told += _fill(container, limit, called)
+        if told:
+            obj["metadata"].setdefault("annotations", {})[ANNOTATION] = f"LimitRanger plugin set: {'; '.join(told)}"
 
 
 def _fill(container: JsonObject, limit: JsonObject, called: str) -> list[str]:
@@ -56,26 +52,34 @@ def _fill(container: JsonObject, limit: JsonObject, called: str) -> list[str]:
 
 
 def validate(verb: str, obj: JsonObject, context: Context) -> None:
-    """403 where requests or limits are outside of the bounds of the namespace."""
+    """403 where requests or limits are outside of the bounds of the namespace; the first LimitRange that says so."""
     pods = context.row.plural == "pods"
-    if pods and verb != "create":
+    if "deletionTimestamp" in obj["metadata"] or (pods and verb != "create"):
         return
+    for limit_range in context.cluster.list(LIMIT_RANGES, context.namespace):
+        found = _pod_outside(limit_range, obj["spec"]) if pods else _claim_outside(limit_range, obj["spec"])
+        if found:
+            raise refuse(context, obj, aggregate(found))
+
+
+def _pod_outside(limit_range: JsonObject, spec: JsonObject) -> list[str]:
     found: list[str] = []
-    if pods:
-        for limit in _limits(context, "Container"):
-            for field in ("containers", "initContainers"):
-                for container in obj["spec"].get(field) or ():
-                    resources = container.get("resources") or {}
-                    requests, limits = _parsed(resources.get("requests")), _parsed(resources.get("limits"))
-                    found += _outside("Container", limit, requests, limits)
-        for limit in _limits(context, "Pod"):
-            found += _outside("Pod", limit, *pod_totals(obj["spec"]))
-    else:
-        requests = _parsed((obj["spec"].get("resources") or {}).get("requests"))
-        for limit in _limits(context, "PersistentVolumeClaim"):
-            found += _outside_claim(limit, requests)
-    if found:
-        raise refuse(context, obj, aggregate(found))
+    for limit in _limits(limit_range, "Container", "Pod"):
+        if limit["type"] == "Pod":
+            found += _outside("Pod", limit, *pod_totals(spec))
+            continue
+        for field in ("containers", "initContainers"):
+            for container in spec.get(field) or ():
+                resources = container.get("resources") or {}
+                requests, limits = _parsed(resources.get("requests")), _parsed(resources.get("limits"))
+                found += _outside("Container", limit, requests, limits)
+    return found
+
+
+def _claim_outside(limit_range: JsonObject, spec: JsonObject) -> list[str]:
+    requests = _parsed((spec.get("resources") or {}).get("requests"))
+    limits = _limits(limit_range, "PersistentVolumeClaim")
+    return [why for limit in limits for why in _outside_claim(limit, requests)]
 
 
 def _parsed(amounts: Mapping[str, str] | None) -> Amounts:

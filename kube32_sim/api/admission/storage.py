@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kube32_sim.api.admission.config import AdmissionConfig
+from kube32_sim.api.admission.refusal import refuse
+from kube32_sim.api.quantity import parse
 from kube32_sim.api.strategies.base import Context
 
 JsonObject = dict[str, Any]
@@ -12,6 +14,7 @@ JsonObject = dict[str, Any]
 _PROTECTION = {
     "persistentvolumeclaims": "kubernetes.io/pvc-protection",
     "persistentvolumes": "kubernetes.io/pv-protection",
+    "volumeattributesclasses": "kubernetes.io/vac-protection",
 }
 _DEFAULT_STORAGE = (
     "storageclass.kubernetes.io/is-default-class",
@@ -65,3 +68,31 @@ def default_ingress_class(
     name = _default_of(("networking.k8s.io", "ingressclasses"), _DEFAULT_INGRESS, context)
     if name is not None:
         spec["ingressClassName"] = name
+
+
+_STORAGE_CLASSES = ("storage.k8s.io", "storageclasses")
+_NO_GROWTH = (
+    "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
+)
+
+
+def check_growth(obj: JsonObject, old: JsonObject, context: Context) -> None:
+    """PersistentVolumeClaimResize: 403 where a claim grows that is not bound, or whose class does not let it."""
+    if _size(obj) <= _size(old):
+        return
+    if (old.get("status") or {}).get("phase") != "Bound":
+        raise refuse(context, obj, "Only bound persistent volume claims can be expanded")
+    name = _class_of(obj)
+    found = context.cluster.get(_STORAGE_CLASSES, "", name) if name and name == _class_of(old) else None
+    if found is None or not found.get("allowVolumeExpansion"):
+        raise refuse(context, obj, _NO_GROWTH)
+
+
+def _size(claim: JsonObject) -> int:
+    requests = (claim["spec"].get("resources") or {}).get("requests") or {}
+    return parse(requests["storage"]).nanos if "storage" in requests else 0
+
+
+def _class_of(claim: JsonObject) -> str:
+    annotations = claim["metadata"].get("annotations") or {}
+    return str(annotations.get(_OLD_STORAGE_CLASS) or claim["spec"].get("storageClassName", ""))
