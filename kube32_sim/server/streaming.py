@@ -17,7 +17,7 @@ from aiohttp import HttpVersion11, web
 
 from kube32_sim.api import errors
 from kube32_sim.api.resources import ResourceType
-from kube32_sim.clock import RealClock
+from kube32_sim.clock import RealClock, turn
 from kube32_sim.registry.reading import list_page
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server.forms import Form, frames_of
@@ -155,6 +155,7 @@ class Stream:
             size += len(data)
             if size >= BATCH_BYTES:
                 await response.write(b"".join(waiting))
+                await turn()  # a quick reader does not keep us waiting
                 waiting, size = [], 0
         if self._options.initial_end:
             waiting.append(self._bookmark(self._start, {INITIAL_END: "true"}))
