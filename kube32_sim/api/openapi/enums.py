@@ -66,6 +66,8 @@ SecurityContext.procMount: Default Unmasked
 ServiceSpec.externalTrafficPolicy ServiceSpec.internalTrafficPolicy: Cluster Local
 ServiceSpec.ipFamilyPolicy: PreferDualStack RequireDualStack SingleStack
 ServiceSpec.type: ClusterIP ExternalName LoadBalancer NodePort
+DeviceTaint.effect DeviceToleration.effect: NoExecute NoSchedule None
+DeviceToleration.operator: Equal Exists
 Toleration.operator: Equal Exists Gt Lt
 Taint.effect Toleration.effect: NoExecute NoSchedule PreferNoSchedule
 TopologySpreadConstraint.nodeAffinityPolicy TopologySpreadConstraint.nodeTaintsPolicy: Honor Ignore
@@ -93,7 +95,6 @@ MutatingWebhook.sideEffects ValidatingWebhook.sideEffects: None NoneOnDryRun Som
 NamedRuleWithOperations.scope RuleWithOperations.scope: * Cluster Namespaced
 ParamRef.parameterNotFoundAction: Allow Deny
 PodDisruptionBudgetSpec.unhealthyPodEvictionPolicy: AlwaysAllow IfHealthyBudget
-HPAScalingRules.selectPolicy: Disabled Max Min
 Mutation.patchType: ApplyConfiguration JSONPatch
 """)
 
