@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kube32_sim.api import errors
 from kube32_sim.registry.asked import Asked
-from kube32_sim.registry.identity import fit_namespace
+from kube32_sim.registry.identity import fit_namespace, precondition_failed
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject
 
@@ -61,12 +61,7 @@ def _check_preconditions(asked: Asked, found: JsonObject, wanted: JsonObject) ->
     """A Binding may say which pod it means by uid, and which state of it by resourceVersion."""
     for shown, key in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
         if wanted.get(key) and wanted[key] != found.get(key):
-            why = (
-                f"StorageError: invalid object, Code: 4, Key: /registry/pods/{asked.key}, ResourceVersion: 0, "
-                f"AdditionalErrorMsg: Precondition failed: {shown} in precondition: {wanted[key]}, "
-                f"{shown} in object meta: {found.get(key, '')}"
-            )
-            raise errors.conflict("", "pods", asked.name, why)
+            raise precondition_failed(asked, shown, wanted[key], found.get(key, ""))
 
 
 def _check_bindable(asked: Asked, pod: JsonObject) -> None:

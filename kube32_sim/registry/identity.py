@@ -14,18 +14,14 @@ def generated_name(base: str, ids: Ids) -> str:
 
 
 def check_named(metadata: JsonObject, asked: str) -> None:
-    """A PUT, and an apply of something new, say what they are about."""
+    """A PUT, what a patch makes, and an apply of something new say what they are about."""
     name = metadata.get("name", "")
     if not name:
         raise errors.bad_request(
             f"the name of the object ({asked} based on URL) was undeterminable: name must be provided"
         )
     if name != asked:
-        raise name_mismatch(name, asked)
-
-
-def name_mismatch(given: str, asked: str) -> errors.ApiError:
-    return errors.bad_request(f"the name of the object ({given}) does not match the name on the URL ({asked})")
+        raise errors.bad_request(f"the name of the object ({name}) does not match the name on the URL ({asked})")
 
 
 def fit_namespace(asked: Asked, metadata: JsonObject) -> None:
@@ -41,19 +37,36 @@ def fit_namespace(asked: Asked, metadata: JsonObject) -> None:
         metadata["namespace"] = asked.namespace
 
 
+_PREFIXES = {
+    ("", "endpoints"): "services/endpoints",
+    ("", "nodes"): "minions",
+    ("", "replicationcontrollers"): "controllers",
+    ("", "services"): "services/specs",
+    ("apiextensions.k8s.io", "customresourcedefinitions"): "apiextensions.k8s.io/customresourcedefinitions",
+    ("apiregistration.k8s.io", "apiservices"): "apiregistration.k8s.io/apiservices",
+    ("networking.k8s.io", "ingresses"): "ingress",
+}
+"""Where a real server keeps the types that do not lie under their own plural: messages tell it."""
+
+
+def precondition_failed(asked: Asked, what: str, wanted: str, found: str) -> errors.ApiError:
+    """409: the write was meant for another object, or for another state of it.  what: UID or ResourceVersion."""
+    row = asked.row
+    group, plural = row.storage
+    prefix = f"{group}/{plural}" if row.names_in_list else _PREFIXES.get(row.storage, plural)
+    why = (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{prefix}/{asked.key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+    )
+    return errors.conflict(row.group, row.plural, asked.name, why)
+
+
 def check_current(asked: Asked, metadata: JsonObject, old: JsonObject, patch: bool) -> None:
     """409 where the object asked for has another uid or revision; 422 where it has to say which."""
     row, version = asked.row, metadata.get("resourceVersion", "")
     uid = metadata.get("uid")
     if uid and uid != old.get("uid") and not patch:
-        path = f"/registry/{row.storage[1]}/{asked.key}"
-        raise errors.conflict(
-            row.group,
-            row.plural,
-            asked.name,
-            f"StorageError: invalid object, Code: 4, Key: {path}, ResourceVersion: 0, AdditionalErrorMsg: "
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old.get('uid', '')}",
-        )
+        raise precondition_failed(asked, "UID", uid, old.get("uid", ""))
     if version and version != "0":
         if version != old["resourceVersion"]:
             raise errors.conflict(row.group, row.plural, asked.name, errors.MODIFIED)

@@ -27,7 +27,7 @@ from kube32_sim.registry.identity import (
     check_named,
     fit_namespace,
     generated_name,
-    name_mismatch,
+    precondition_failed,
 )
 from kube32_sim.registry.lookup import StoreLookup
 from kube32_sim.registry.own import Own
@@ -129,8 +129,8 @@ class Registry:
         fit_namespace(asked, metadata)
         if metadata.get("resourceVersion"):
             raise errors.bad_request("resourceVersion should not be set on objects to be created")
-        if asked.name and metadata.get("name", asked.name) != asked.name:
-            raise name_mismatch(metadata.get("name", ""), asked.name)
+        if asked.name and "name" in metadata:
+            check_named(metadata, asked.name)
         asked = asked._replace(name=metadata.get("name", "") or asked.name)
         row.strategy.default(obj)
         if not managed:
@@ -195,8 +195,8 @@ class Registry:
     async def update(self, asked: Asked, obj: JsonObject) -> Result:
         """PUT: the whole object, or with asked.subresource its part."""
         metadata = obj.setdefault("metadata", {})
-        check_named(metadata, asked.name)
         fit_namespace(asked, metadata)
+        check_named(metadata, asked.name)
         return await self._change(asked, lambda current: obj, patch=False)
 
     async def patch(self, asked: Asked, change: Change, *, managed: bool = False) -> Result:
@@ -242,6 +242,9 @@ class Registry:
         try:
             done = await self.store.update(row.storage, asked.key, updater, always=self._is_report(asked))
         except KeyMissing:
+            meant = "" if patch else change({})["metadata"].get("uid", "")
+            if meant:
+                raise precondition_failed(asked, "UID", meant, "") from None
             if not patch and row.strategy.create_on_update and not asked.subresource:
                 return await self.create(asked, change({}))
             raise errors.not_found(row.group, row.plural, asked.name) from None
@@ -261,9 +264,8 @@ class Registry:
         old = current.object()
         metadata, old_metadata = obj.setdefault("metadata", {}), old["metadata"]
         if patch:
-            if metadata.get("name") != asked.name:
-                raise name_mismatch(metadata.get("name", ""), asked.name)
             fit_namespace(asked, metadata)
+            check_named(metadata, asked.name)
         check_current(asked, metadata, old_metadata, patch)
         strategy.default(obj)
         if not managed:

@@ -299,3 +299,44 @@ async def test_an_object_with_failures_without_end_is_refused_with_some_of_them(
     error = await refused(cluster.client.create(MAPS, "default", obj))
     assert error.code == 422
     assert len(error.message) < 4 * MOST_FAILURE_TEXT
+
+
+# whom a write means
+
+
+@pytest.mark.parametrize(
+    ("resource", "namespace", "key"),
+    [
+        (MAPS, "default", "configmaps/default/x"),
+        (NODES, "", "minions/x"),
+        (SERVICES, "default", "services/specs/default/x"),
+        (Resource("networking.k8s.io", "v1", "ingresses"), "default", "ingress/default/x"),
+    ],
+)
+async def test_who_means_one_that_is_gone_writes_no_other(
+    cluster: Cluster, resource: Resource, namespace: str, key: str
+) -> None:
+    body = {"metadata": {"name": "x", "uid": "old"}}
+    error = await refused(cluster.registry.update(asked(cluster, resource, "x"), body))
+    assert error.code == 409
+    assert f"Code: 4, Key: /registry/{key}, ResourceVersion: 0, AdditionalErrorMsg" in error.message
+    assert error.message.endswith("Precondition failed: UID in precondition: old, UID in object meta: ")
+    assert (await refused(cluster.registry.update(asked(cluster, MAPS, "x"), {"metadata": {"name": "x"}}))).code == 404
+
+
+@pytest.mark.parametrize("name", ["", None])
+async def test_a_patch_takes_no_name_away(cluster: Cluster, name: str | None) -> None:
+    await cluster.client.create(MAPS, "default", config_map("a"))
+    error = await refused(cluster.client.patch(MAPS, "default", "a", {"metadata": {"name": name}}))
+    why = "the name of the object (a based on URL) was undeterminable: name must be provided"
+    assert (error.code, error.message) == (400, why)
+
+
+async def test_the_namespace_is_looked_at_before_the_name(cluster: Cluster) -> None:
+    await cluster.client.create(MAPS, "default", config_map("a"))
+    wrong = {"metadata": {"name": "b", "namespace": "other"}}
+    for work in (
+        cluster.client.patch(MAPS, "default", "a", wrong),
+        cluster.registry.update(asked(cluster, MAPS, "a"), wrong),
+    ):
+        assert "the namespace of the provided object does not match" in (await refused(work)).message
