@@ -31,6 +31,10 @@ MEDIA = [
     *("application/apply-patch+yaml", "application/json;as=Table;v=v1;g=meta.k8s.io", "*/*", "application/*;q=x"),
     *("application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "application/json;charset=utf-16", "é"),
     *("application/json;as=Table;v=v1beta1;g=meta.k8s.io, application/json", "application/json;as=Odd;v=v1;g=x"),
+    "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+    *("application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1beta1;g=meta.k8s.io", "application/cbor"),
+    *("application/yaml;as=Table;v=v1;g=meta.k8s.io", "application/json;pretty=1"),
+    "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
 ]
 PATCHES = MEDIA[7:11]
 PARAMETERS = {
