@@ -1,0 +1,89 @@
+"""Sets of fields: the arithmetic, held against plain sets of paths, and the texts."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kube32_sim.api.managed.fieldset import (
+    checked,
+    difference,
+    has,
+    intersection,
+    ordered,
+    paths,
+    single,
+    text,
+    union,
+    without,
+)
+
+ELEMENTS = ("f:a", "f:b", 'k:{"name":"x"}', 'v:"y"', "i:2", "i:10")
+PATHS = st.lists(st.sampled_from(ELEMENTS), min_size=1, max_size=4).map(tuple)
+MEMBERS = st.frozensets(PATHS, max_size=8)
+
+
+def built(members):
+    made = {}
+    for path in sorted(members):
+        made = union(made, single(path))
+    return made
+
+
+@given(MEMBERS)
+def test_a_set_holds_the_paths_it_was_made_of(members):
+    made = built(members)
+    assert set(paths(made)) == members
+    assert all(has(made, path) for path in members)
+    assert checked(made) == made
+    assert ordered(made) == made
+
+
+@given(MEMBERS, MEMBERS)
+def test_sets_add_and_subtract_as_sets_of_paths_do(one, other):
+    first, second = built(one), built(other)
+    assert set(paths(union(first, second))) == one | other
+    assert set(paths(difference(first, second))) == one - other
+    assert set(paths(intersection(first, second))) == one & other
+    assert (first, second) == (built(one), built(other)), "the operands are as they were"
+
+
+@given(MEMBERS, MEMBERS)
+def test_without_takes_along_what_is_below(one, other):
+    left = {path for path in one if not any(path[: len(away)] == away for away in other)}
+    assert set(paths(without(built(one), built(other)))) == left
+
+
+def test_elements_are_written_in_upstreams_order():
+    mixed = {"i:10": {}, 'v:"b"': {}, "f:b": {}, "i:9": {}, 'k:{"a":1}': {}, "f:a": {"f:z": {}, ".": {}}}
+    assert list(ordered(mixed)) == ["f:a", "f:b", 'k:{"a":1}', 'v:"b"', "i:9", "i:10"]
+    assert list(ordered(mixed)["f:a"]) == [".", "f:z"]
+
+
+def test_members_of_a_level_come_before_those_below():
+    fields = {"f:a": {"f:deep": {}}, "f:b": {}}
+    assert list(paths(fields)) == [("f:b",), ("f:a", "f:deep")]
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        (("f:data", "f:a"), ".data.a"),
+        (("f:spec", "f:containers", 'k:{"name":"app"}', "f:image"), '.spec.containers[name="app"].image'),
+        (("f:ports", 'k:{"containerPort":80,"protocol":"TCP"}'), '.ports[containerPort=80,protocol="TCP"]'),
+        (("f:finalizers", 'v:"a/b"'), '.finalizers[="a/b"]'),
+        (("f:list", "i:3"), ".list[3]"),
+    ],
+)
+def test_paths_read_as_upstream_writes_them(path, shown):
+    assert text(path) == shown
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, [], "f:a", {"a": {}}, {"f:a": []}, {"f:a": {"x:b": {}}}, {"k:{": {}}, {"k:[1]": {}}, {"v:": {}}, {"i:x": {}},
+     {".": {"f:a": {}}}],
+)  # fmt: skip
+def test_what_is_no_set_is_told(value):
+    assert checked(value) is None

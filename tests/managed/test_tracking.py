@@ -1,0 +1,102 @@
+"""What creates, updates and patches do to managedFields."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.managed.managing import T0, T1, T2, bare, changed, config_map, new, owners, times
+
+
+def test_who_creates_owns_all_but_what_the_server_sets():
+    obj = new("ConfigMap", {"metadata": {"name": "c", "generateName": "c-", "labels": {"l": "m"}}, "data": {"a": "1"}})
+    assert owners(obj) == {
+        "maker": [".data", ".data.a", ".metadata.generateName", ".metadata.labels", ".metadata.labels.l"]
+    }
+    assert times(obj) == {"maker": T0}
+
+
+def test_a_status_that_is_sent_along_is_nobodys():
+    obj = new("Deployment", {"metadata": {"name": "d"}, "spec": {"replicas": 1}, "status": {"replicas": 1}})
+    assert owners(obj) == {"maker": [".spec.replicas"]}
+
+
+def test_who_changes_a_field_takes_it_over():
+    old = new("ConfigMap", config_map(a="1", b="2"))
+    obj = changed("ConfigMap", old, {**old, "data": {"a": "9", "b": "2", "c": "3"}}, "other")
+    assert owners(obj) == {"maker": [".data", ".data.b"], "other": [".data.a", ".data.c"]}
+    assert times(obj) == {"maker": T0, "other": T1}
+
+
+def test_what_is_removed_is_nobodys():
+    old = changed(
+        "ConfigMap", (first := new("ConfigMap", config_map(a="1"))), {**first, "data": {"a": "1", "b": "2"}}, "other"
+    )
+    obj = changed("ConfigMap", old, config_map(b="2"), "maker", T2)
+    assert owners(obj) == {"maker": [".data"], "other": [".data.b"]}
+    assert times(obj) == {"maker": T0, "other": T1}, "who has taken nothing has not written"
+
+
+def test_the_same_again_changes_nothing():
+    old = new("ConfigMap", config_map(a="1"))
+    assert changed("ConfigMap", old, old, "other") == old
+    assert changed("ConfigMap", old, bare(old), "other") == old
+
+
+def test_managed_fields_that_are_sent_count():
+    old = new("ConfigMap", config_map(a="1"))
+    entry = {**old["metadata"]["managedFields"][0], "manager": "renamed"}
+    obj = changed("ConfigMap", old, {**old, "metadata": {"name": "c", "managedFields": [entry]}}, "other")
+    assert owners(obj) == {"renamed": [".data", ".data.a"]}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"fieldsType": "FieldsV2"},
+        {"operation": "Eat"},
+        {"fieldsV1": {"what": {}}},
+        {"fieldsV1": {"k:{": {}}},
+    ],
+)
+def test_managed_fields_that_cannot_be_read_do_not(entry):
+    old = new("ConfigMap", config_map(a="1"))
+    broken = {**old["metadata"]["managedFields"][0], **entry}
+    obj = changed("ConfigMap", old, {**old, "metadata": {"name": "c", "managedFields": [broken]}}, "other")
+    assert owners(obj) == {"maker": [".data", ".data.a"]}
+
+
+def test_managed_fields_are_not_written_through_a_subresource():
+    old = new("Deployment", {"metadata": {"name": "d"}, "spec": {"replicas": 1}})
+    obj = {**old, "metadata": {"name": "d", "managedFields": [{}]}, "status": {"replicas": 1}}
+    made = changed("Deployment", old, obj, "ctl", subresource="status")
+    assert owners(made) == {"maker": [".spec.replicas"], "ctl/status": [".status.replicas"]}
+
+
+def test_an_empty_entry_forgets_all_and_nobody_is_tracked_from_then_on():
+    old = new("ConfigMap", config_map(a="1"))
+    obj = changed("ConfigMap", old, {**old, "metadata": {"name": "c", "managedFields": [{}]}}, "other")
+    assert owners(obj) == {}
+    assert owners(changed("ConfigMap", obj, {**obj, "data": {"a": "2"}}, "third")) == {}
+
+
+def test_a_write_of_the_status_owns_neither_spec_nor_labels_of_a_deployment():
+    old = new("Deployment", {"metadata": {"name": "d"}, "spec": {"replicas": 1}})
+    obj = {"metadata": {"name": "d", "labels": {"x": "y"}}, "spec": {"replicas": 5}, "status": {"replicas": 1}}
+    assert owners(changed("Deployment", old, obj, "ctl", subresource="status"))["ctl/status"] == [".status.replicas"]
+
+
+def test_of_too_many_updaters_the_oldest_are_put_together():
+    obj = new("ConfigMap", config_map(k0="0"), "m0")
+    for number in range(1, 13):
+        data = {**obj["data"], f"k{number}": "1"}
+        obj = changed("ConfigMap", obj, {**obj, "data": data}, f"m{number}", f"2026-01-01T00:01:{number:02}Z")
+    told = owners(obj)
+    assert len(told) == 10
+    assert told["ancient-changes"] == [".data", ".data.k0", ".data.k1", ".data.k2", ".data.k3"]
+    assert times(obj)["ancient-changes"] == "2026-01-01T00:01:03Z"
+
+
+def test_entries_are_appliers_first_then_by_time():
+    old = new("ConfigMap", config_map(a="1"), "z", T1)
+    obj = changed("ConfigMap", old, {**old, "data": {"a": "1", "b": "2"}}, "a", T2)
+    assert [entry["manager"] for entry in obj["metadata"]["managedFields"]] == ["z", "a"]
