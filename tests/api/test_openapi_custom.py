@@ -12,7 +12,7 @@ from kube32_sim.api.openapi import OpenAPI
 from kube32_sim.api.openapi.custom import definitions_of, published
 from kube32_sim.api.openapi.schemas import Flavour
 from kube32_sim.api.paths import parse, parse_query
-from kube32_sim.api.resources import ResourceType, Subresource
+from kube32_sim.api.resources import ResourceTable, ResourceType, Subresource
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 PRESERVES = "x-kubernetes-preserve-unknown-fields"
@@ -203,6 +203,39 @@ def test_what_is_no_part_of_a_structural_schema_is_left_out() -> None:
     named = {"type": "object", "properties": {"default": {"type": "string"}, "$ref": {"type": "string"}}}
     assert field(named, 3) == named
     assert field(named, 2) == named
+
+
+def nested(depth: int, name: str) -> dict[str, Any]:
+    schema: dict[str, Any] = {"x-kubernetes-int-or-string": True, "x-kubernetes-embedded-resource": True}
+    for _ in range(depth):
+        schema = {"type": "object", name: {"a": schema} if name == "properties" else [schema]}
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "published_as"),
+    [
+        ({"type": "array", "items": [{"type": "string"}]}, None),
+        ({"type": "array", "items": None}, None),
+        (nested(110, "allOf"), None),
+        (nested(98, "allOf"), "allOf"),
+        (nested(98, "properties"), "properties"),
+        ({"type": "string", "minLength": -5, "maxLength": 2**63 - 1, "minimum": 1e308}, "minLength"),
+        ({"type": "object", "default": {"$ref": "#/components/schemas/nowhere"}}, "default"),
+    ],
+)
+def test_no_definition_keeps_the_others_from_being_told(schema: Any, published_as: str | None) -> None:
+    """Whatever is stored, the documents can be made; what no schema can be is not told of."""
+    openapi = OpenAPI(ResourceTable(), Stored(crd({"type": "object", "properties": {"it": schema}})))
+    protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+    assert openapi.answer(parse("GET", "/openapi/v2"), {}, protobuf).status == 200
+    for flavour, path in ((2, "/openapi/v2"), (3, "/openapi/v3/apis/example.com/v1")):
+        whole = get(path, openapi)
+        found = whole["definitions"] if flavour == 2 else whole["components"]["schemas"]
+        listed = found["com.example.v1.Widget"].get("properties", {})
+        assert ("it" in listed) == (published_as is not None)
+        if flavour == 3 and published_as is not None:
+            assert published_as in listed["it"]
 
 
 def test_schemas_of_stored_definitions_are_there_before_they_are_served() -> None:

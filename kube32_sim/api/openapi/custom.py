@@ -38,6 +38,14 @@ _NOT_IN_V2 = frozenset((*_ALTERNATIVES, "not", "nullable", "default"))
 _EITHER = [{"type": "integer"}, {"type": "string"}]
 
 
+_DEEPEST = 100
+"""What is nested deeper could not be written down any more; validation lets fields go as deep."""
+
+
+class _NotStructural(Exception):
+    """The schema is none that upstream would publish: it has a list of schemas for items, or is too deep."""
+
+
 @dataclass(frozen=True, slots=True)
 class Published:
     """One served version of a custom type.  schema: its openAPIV3Schema.  preserves: spec.preserveUnknownFields."""
@@ -109,9 +117,13 @@ def _object(each: Published, flavour: Flavour) -> JsonObject:
     named = {"x-kubernetes-group-version-kind": [kind]}
     schema = each.schema
     # kubectl takes a list of fields for a complete one: where there may be others, none are listed
+    bare = {"type": "object", **named}
     if schema is None or (flavour == 2 and (each.preserves or schema.get(_PRESERVES))):
-        return {"type": "object", **named}
-    made = _structural(schema)
+        return bare
+    try:
+        made = _structural(schema, 0)
+    except _NotStructural:
+        return bare
     if flavour == 2:
         made = _for_v2(made)
     made["properties"] = {**made.get("properties", {}), **_identity(), "metadata": _metadata(OBJECT_META, flavour)}
@@ -158,16 +170,18 @@ def _metadata(key: str, flavour: Flavour) -> JsonObject:
     return {"allOf": [reference], **told} if flavour == 3 else {**reference, **told}
 
 
-def _structural(schema: JsonObject) -> JsonObject:
-    """A copy of what a structural schema is made of."""
+def _structural(schema: Any, depth: int) -> JsonObject:
+    """A copy of what a structural schema is made of; raises _NotStructural."""
+    if not isinstance(schema, dict) or depth > _DEEPEST:
+        raise _NotStructural
     made: JsonObject = {}
     for name, value in schema.items():
         if name == "properties":
-            made[name] = {field: _structural(part) for field, part in value.items()}
+            made[name] = {field: _structural(part, depth + 1) for field, part in value.items()}
         elif name in _ALTERNATIVES:
-            made[name] = [_structural(part) for part in value]
+            made[name] = [_structural(part, depth + 1) for part in value]
         elif name in ("items", "not") or (name == "additionalProperties" and isinstance(value, dict)):
-            made[name] = _structural(value)
+            made[name] = _structural(value, depth + 1)
         elif name in _VALUES or (name in _KEPT and value is not False):
             made[name] = value
     if made.get(_INT_OR_STRING):

@@ -67,6 +67,7 @@ _RESPONSE, _RESPONSE_DESCRIPTION, _RESPONSE_SCHEMA = 1, 1, 2
 
 def _varint(number: int) -> bytes:
     encoded = bytearray()
+    number &= 0xFFFF_FFFF_FFFF_FFFF  # negative ones are written as their two's complement
     while number > 0x7F:
         encoded.append(number & 0x7F | 0x80)
         number >>= 7
