@@ -47,11 +47,11 @@ def apply_scale(row: ResourceType, obj: JsonObject, scale: JsonObject) -> JsonOb
     if replicas < 0:
         raise invalid("autoscaling", KIND, name, [invalid_value("spec.replicas", replicas, _NOT_NEGATIVE)])
     version, uid = asked.get("resourceVersion", ""), asked.get("uid", "")
-    if version not in ("", "0", metadata.get("resourceVersion")):
-        raise conflict(row.group, row.plural, name, MODIFIED)
     if uid not in ("", metadata.get("uid")):
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {metadata.get('uid', '')}"
-        raise conflict(row.group, row.plural, name, why)
+        raise conflict(row.group, f"{row.plural}/scale", name, why)
+    if version not in ("", "0", metadata.get("resourceVersion")):
+        raise conflict(row.group, row.plural, name, MODIFIED)
     obj.setdefault("spec", {})["replicas"] = replicas
     return obj
 

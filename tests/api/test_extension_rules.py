@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 import pytest
-from strategy_objects import changed, created, texts
+from strategy_objects import NOW, changed, created, texts
 
 JsonObject = dict[str, Any]
 
@@ -257,6 +257,21 @@ def test_aggregated_apis_are_refused(name: str, spec: JsonObject, expected: list
     found = refusals(body)
     assert len(found) == len(expected), found
     assert all(text.startswith(start) for text, start in zip(found, expected, strict=True)), found
+
+
+def test_an_api_without_a_service_is_always_available() -> None:
+    spec: JsonObject = {"group": "example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
+    local = created(of("apiregistration.k8s.io/v1", "APIService", spec=spec))[0]
+    (condition,) = local["status"]["conditions"]
+    assert condition == {
+        "type": "Available",
+        "status": "True",
+        "reason": "Local",
+        "message": "Local APIServices are always available",
+        "lastTransitionTime": NOW,
+    }
+    elsewhere = spec | {"service": {"name": "s", "namespace": "n"}}
+    assert not created(of("apiregistration.k8s.io/v1", "APIService", spec=elsewhere))[0].get("status")
 
 
 def test_cluster_roles_say_rules_before_aggregation() -> None:

@@ -68,7 +68,12 @@ def test_a_scale_is_put_back() -> None:
     [
         ({"name": "d"}, -1, 422, 'Scale.autoscaling "d" is invalid: spec.replicas: Invalid value: -1: must be greater'),
         ({"name": "d", "resourceVersion": "6"}, 1, 409, 'Operation cannot be fulfilled on deployments.apps "d": '),
-        ({"name": "d", "uid": "other"}, 1, 409, 'Operation cannot be fulfilled on deployments.apps "d": Precondition'),
+        (
+            {"name": "d", "uid": "other", "resourceVersion": "6"},
+            1,
+            409,
+            'Operation cannot be fulfilled on deployments/scale.apps "d": Precondition failed: UID in precondition: ',
+        ),
         ({"name": "e"}, 1, 400, "the name of the object (e) does not match the name on the URL (d)"),
         ({}, 1, 400, "the name of the object (d based on URL) was undeterminable"),
         ({"name": "d", "namespace": "o"}, 1, 400, "the namespace of the provided object does not match"),

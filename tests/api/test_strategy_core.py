@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from strategy_objects import TABLE, changed, created, texts
+from strategy_objects import TABLE, changed, context_of, created, row_of, texts
 
 from kube32_sim.api.strategies import strategy_for
 from kube32_sim.api.strategies.base import Strategy
@@ -136,14 +136,40 @@ def test_the_phase_follows_the_deletion() -> None:
 
 
 def test_leases() -> None:
-    spec = {"leaseDurationSeconds": 0, "leaseTransitions": -1, "preferredHolder": "x"}
+    spec = {"leaseDurationSeconds": 0, "leaseTransitions": -1}
     assert texts(created(body("Lease", "coordination.k8s.io/v1", spec=spec))[1]) == [
         "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
         "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0",
-        "spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined",
     ]
     good = {"holderIdentity": "", "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z"}
     assert not created(body("Lease", "coordination.k8s.io/v1", spec=good))[1]
+
+
+def test_leases_have_no_coordinated_election() -> None:
+    asked = body(
+        "Lease", "coordination.k8s.io/v1", spec={"holderIdentity": "a", "preferredHolder": "b", "strategy": "s"}
+    )
+    lease, failures, _ = created(asked)
+    assert (lease["spec"], failures) == ({"holderIdentity": "a"}, [])
+    assert changed(lease, asked)[0]["spec"] == {"holderIdentity": "a"}
+
+
+def test_service_accounts_keep_the_names_of_their_secrets() -> None:
+    secrets = [{"name": "a", "namespace": "other", "kind": "Secret"}, {"uid": "1"}]
+    account = created(body("ServiceAccount", secrets=secrets))[0]
+    assert account["secrets"] == [{"name": "a"}, {}]
+    assert changed(account, body("ServiceAccount", secrets=secrets))[0]["secrets"] == [{"name": "a"}, {}]
+
+
+def test_an_annotation_of_service_accounts_is_deprecated() -> None:
+    account = body("ServiceAccount")
+    account["metadata"]["annotations"] = {"kubernetes.io/enforce-mountable-secrets": "true"}
+    old, _, told = created(account)
+    assert told == [
+        "metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; "
+        "prefer separate namespaces to isolate access to mounted secrets"
+    ]
+    assert strategy_for("", "ServiceAccount").warnings(old, old, context_of(row_of(account), account)) == []
 
 
 def event(**rest: Any) -> list[str]:
@@ -169,3 +195,30 @@ def test_events_with_a_time_say_who_reports(missing: str) -> None:
     assert event(**full) == []
     assert event(**{**full, missing: ""}) == [f"{missing}: Required value"]
     assert event(**{**full, missing: "x" * 129}) == [f'{missing}: Invalid value: "": can have at most 128 characters']
+
+
+@pytest.mark.parametrize(
+    ("api_version", "shown"), [("v1", "reportingComponent"), ("events.k8s.io/v1", "reportingController")]
+)
+def test_the_reporter_is_called_as_the_request_s_group_calls_it(api_version: str, shown: str) -> None:
+    asked = body("Event", api_version, eventTime="2026-01-01T00:00:00.000000Z", reportingInstance="i")
+    about = {"kind": "Pod", "namespace": "ns"}
+    asked |= {"action": "A", "reason": "R", "type": "Normal"}
+    asked["involvedObject" if api_version == "v1" else "regarding"] = about
+    assert f"{shown}: Required value" in texts(created(asked)[1])
+
+
+def test_events_of_the_new_group_are_named_as_other_objects() -> None:
+    wrong = {"name": "Not_Good", "generateName": "Not_"}
+    found = {
+        api_version: [
+            str(each).partition(":")[0]
+            for each in created({"apiVersion": api_version, "kind": "Event", "metadata": dict(wrong)})[1]
+        ]
+        for api_version in ("v1", "events.k8s.io/v1")
+    }
+    assert not any(each.startswith("metadata") for each in found["v1"])
+    assert [each for each in found["events.k8s.io/v1"] if each.startswith("metadata")] == [
+        "metadata.generateName",
+        "metadata.name",
+    ]

@@ -275,11 +275,25 @@ def _timed(conditions: list[JsonObject], before: list[JsonObject], now: str) -> 
     ]
 
 
+_LOCAL = {
+    "type": "Available",
+    "status": "True",
+    "reason": "Local",
+    "message": "Local APIServices are always available",
+}
+"""What upstream says of an APIService without a service: the server itself serves its group."""
+
+
 class ApiService(Unversioned):
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         service = spec.get("service")
         if service is not None:
             service.setdefault("port", 443)
+
+    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        super().prepare_create(obj, context)
+        if not (obj.get("spec") or {}).get("service"):
+            obj["status"] = {"conditions": [_LOCAL | {"lastTransitionTime": context.now}]}
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         return path_segment(name, prefix=prefix)

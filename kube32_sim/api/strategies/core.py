@@ -20,6 +20,7 @@ JsonObject = dict[str, Any]
 NAME_LABEL = "kubernetes.io/metadata.name"
 KUBERNETES = "kubernetes"
 _LEASE_STRATEGIES = ("OldestEmulationVersion",)
+_MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
 
 
 class NodeStrategy(Strategy):
@@ -127,8 +128,18 @@ class NamespaceStrategy(Strategy):
 
 
 class LeaseStrategy(Strategy):
+    """Leases; what coordinated leader election adds is dropped, as where its feature is off (upstream's default)."""
+
     create_on_update = True
     unconditional_update = False
+
+    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        super().prepare_create(obj, context)
+        _drop_coordination(obj, {})
+
+    def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        super().prepare_update(obj, old, context)
+        _drop_coordination(obj, old)
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
         spec = obj.get("spec") or {}
@@ -148,8 +159,35 @@ class LeaseStrategy(Strategy):
         return found
 
 
+def _drop_coordination(obj: JsonObject, old: JsonObject) -> None:
+    spec, before = obj.get("spec") or {}, old.get("spec") or {}
+    if dropped := [key for key in ("strategy", "preferredHolder") if key in spec and key not in before]:
+        obj["spec"] = {key: value for key, value in spec.items() if key not in dropped}
+
+
 class ServiceAccountStrategy(Strategy):
     returns_deleted = True
+
+    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        super().prepare_create(obj, context)
+        _only_names(obj)
+
+    def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        super().prepare_update(obj, old, context)
+        _only_names(obj)
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        had = old is not None and _MOUNTABLE in (old["metadata"].get("annotations") or {})
+        if had or _MOUNTABLE not in (obj["metadata"].get("annotations") or {}):
+            return []
+        why = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+        return [f"metadata.annotations[{_MOUNTABLE}]: {why}"]
+
+
+def _only_names(account: JsonObject) -> None:
+    """References to secrets keep nothing but the name: the secrets are in the account's own namespace."""
+    if secrets := account.get("secrets"):
+        account["secrets"] = [{"name": each["name"]} if each.get("name") else {} for each in secrets]
 
 
 STRATEGIES: dict[tuple[str, str], Strategy] = {

@@ -10,7 +10,7 @@ from typing import Any
 from kube32_sim.api.errors import FieldError, invalid_value, required
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.validation.meta import IMMUTABLE
-from kube32_sim.api.validation.names import path_segment, qualified_name
+from kube32_sim.api.validation.names import dns1123_subdomain, path_segment, qualified_name
 
 JsonObject = dict[str, Any]
 
@@ -41,11 +41,11 @@ class EventStrategy(Strategy):
         return path_segment(name, prefix=prefix)
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        found = _validate_any(obj)
-        return found + _validate_strict(obj) if _strict(context) else found
+        found = _validate_any(obj, context)
+        return found + _validate_names(obj["metadata"]) + _validate_strict(obj) if _strict(context) else found
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        found = _validate_any(obj)
+        found = _validate_any(obj, context)
         if not _strict(context):
             return found
         if obj.get("series") != old.get("series"):
@@ -60,12 +60,14 @@ def _strict(context: Context) -> bool:
     return context.row.group == "events.k8s.io"
 
 
-def _validate_any(event: JsonObject) -> list[FieldError]:
+def _validate_any(event: JsonObject, context: Context) -> list[FieldError]:
     """What holds for every event; more for those with an eventTime."""
     namespace = event["metadata"].get("namespace", "")
     about = (event.get("involvedObject") or {}).get("namespace", "")
     if event.get("eventTime"):
-        return _validate_about(about, namespace, ("default", "kube-system"), False) + _validate_report(event)
+        return _validate_about(about, namespace, ("default", "kube-system"), False) + _validate_report(
+            event, "reportingController" if _strict(context) else "reportingComponent"
+        )
     return _validate_about(about, namespace, ("", "default"), True)
 
 
@@ -75,12 +77,13 @@ def _validate_about(about: str, namespace: str, homes: tuple[str, ...], same: bo
     return [] if fits else [invalid_value("involvedObject.namespace", about, _MISMATCH)]
 
 
-def _validate_report(event: JsonObject) -> list[FieldError]:
+def _validate_report(event: JsonObject, shown: str) -> list[FieldError]:
+    """Who reports; `shown` is what the group of the request calls the controller."""
     found: list[FieldError] = []
     controller = event.get("reportingComponent", "")
     if not controller:
-        found.append(required("reportingController"))
-    found += [invalid_value("reportingController", controller, why) for why in qualified_name(controller)]
+        found.append(required(shown))
+    found += [invalid_value(shown, controller, why) for why in qualified_name(controller)]
     for key in ("reportingInstance", "action", "reason"):
         value = event.get(key, "")
         if not value:
@@ -93,6 +96,16 @@ def _at_most(key: str, value: str, length: int) -> list[FieldError]:
     if len(value.encode("utf-8", "surrogatepass")) <= length:
         return []
     return [invalid_value(key, "", f"can have at most {length} characters")]
+
+
+def _validate_names(metadata: JsonObject) -> list[FieldError]:
+    """Events of core/v1 may have any name that fits in a path, those of events.k8s.io are named as most objects are."""
+    prefix, name = metadata.get("generateName") or "", metadata.get("name", "")
+    found = [
+        invalid_value("metadata.generateName", prefix, why)
+        for why in (dns1123_subdomain(prefix, prefix=True) if prefix else ())
+    ]
+    return found + [invalid_value("metadata.name", name, why) for why in dns1123_subdomain(name)]
 
 
 def _validate_strict(event: JsonObject) -> list[FieldError]:

@@ -39,7 +39,6 @@ _VALIDATED_AGAIN = frozenset(
         ("", "LimitRange"),
         ("", "ResourceQuota"),
         ("", "PodTemplate"),
-        ("", "Event"),
         ("", "ReplicationController"),
         ("apps", "ControllerRevision"),
         ("apps", "DaemonSet"),
