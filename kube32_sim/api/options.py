@@ -249,8 +249,7 @@ def _write_options(kind: str, query: Query, errors: list[FieldError]) -> WriteOp
     manager = _first(query, "fieldManager")
     if len(manager.encode("utf-8", "surrogatepass")) > _MAX_MANAGER:
         errors.append(too_long("fieldManager", _MAX_MANAGER))
-    if not manager.isprintable():
-        errors.append(invalid_value("fieldManager", manager, "should only contain printable characters"))
+    errors.extend(_unprintable(manager))
     dry_run = query.get("dryRun", ())
     errors.extend(_dry_run_errors(dry_run))
     validation = _first(query, "fieldValidation")
@@ -258,6 +257,19 @@ def _write_options(kind: str, query: Query, errors: list[FieldError]) -> WriteOp
         errors.append(not_supported("fieldValidation", validation, _VALIDATIONS))
     _refuse(kind, errors)
     return WriteOptions(bool(dry_run), manager, validation or "Warn", is_true(query.get("force")))
+
+
+def _unprintable(manager: str) -> list[FieldError]:
+    """What Go's unicode.IsPrint takes for no printable character; places are counted in bytes."""
+    if manager.isprintable():
+        return []
+    errors, place = [], 0
+    for character in manager:
+        if not character.isprintable():
+            why = f"invalid character U+{ord(character):04X} (at position {place})"
+            errors.append(invalid_value("fieldManager", manager, why))
+        place += len(character.encode("utf-8", "surrogatepass"))
+    return errors
 
 
 def _dry_run_errors(values: Sequence[str]) -> list[FieldError]:

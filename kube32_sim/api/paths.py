@@ -7,6 +7,7 @@ but for `watch`, which decides between list and watch.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote, unquote_plus
@@ -22,6 +23,7 @@ NO_QUERY: Query = {}
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _HEALTH = frozenset(("healthz", "livez", "readyz"))
 _FALSE = frozenset(("0", "false"))
+_WRONG_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})").search
 
 
 class RequestInfo(NamedTuple):
@@ -57,14 +59,19 @@ class Target(NamedTuple):
 
 
 def parse_query(raw: str) -> Query:
-    """The part of the URL after `?`, decoded (`+` is a space); keys without a value have the value ""."""
+    """The part of the URL after `?`, decoded (`+` is a space); keys without a value have the value "".
+
+    As Go reads it: what holds a semicolon or is escaped wrongly is left out.
+    """
     if not raw:
         return NO_QUERY
     found: dict[str, list[str]] = {}
     for pair in raw.split("&"):
-        if pair:
+        if pair and ";" not in pair:
             key, _, value = pair.partition("=")
             if "%" in pair or "+" in pair:
+                if _WRONG_ESCAPE(pair):
+                    continue
                 key, value = unquote_plus(key), unquote_plus(value)
             found.setdefault(key, []).append(value)
     return found

@@ -293,3 +293,21 @@ def test_log_options_that_are_refused(query: str, code: int, message: str) -> No
     found = refusal(lambda: logs(query))
     assert found[0] == code
     assert message in found[1]
+
+
+@pytest.mark.parametrize(
+    ("manager", "whys"),
+    [
+        ("a\tb", ["invalid character U+0009 (at position 1)"]),
+        ("é\n\x7f", ["invalid character U+000A (at position 2)", "invalid character U+007F (at position 3)"]),
+        ("plain é ✓", []),
+    ],
+)
+def test_names_of_managers_are_printable(manager: str, whys: list[str]) -> None:
+    if not whys:
+        assert options.update_options({"fieldManager": [manager]}).field_manager == manager
+        return
+    with pytest.raises(ApiError) as caught:
+        options.update_options({"fieldManager": [manager]})
+    causes = (caught.value.details or {})["causes"]
+    assert [cause["message"].rpartition(": ")[2] for cause in causes] == whys

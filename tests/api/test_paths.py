@@ -224,3 +224,7 @@ def test_names_that_none_can_have(path: str, message: str) -> None:
 @pytest.mark.parametrize("method", ["DELETE", "POST", "PUT", "PATCH"])
 def test_old_watch_paths_only_watch(method: str, path: str) -> None:
     assert refused(method, path.replace("/v1/", "/v1/watch/")) == 405
+
+
+def test_what_is_wrong_in_a_query_is_left_out() -> None:
+    assert parse_query("a=1;b=2&c=%zz&d=%2&%=1&e=%3B&f=+") == {"e": [";"], "f": [" "]}
