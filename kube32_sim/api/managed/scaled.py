@@ -37,10 +37,15 @@ def of_scale(owners: Owners) -> Owners:
     """The owners of the replicas, as owners of those of the Scale."""
     replicas = single(_REPLICAS)
     return {
-        manager: Owned(replicas, VERSION, owned.time)
+        _there(manager): Owned(replicas, VERSION, owned.time)
         for manager, owned in owners.items()
         if has(owned.fields, _REPLICAS)
     }
+
+
+def _there(manager: Manager) -> Manager:
+    """Who a manager of the object is among those of the Scale."""
+    return manager._replace(version=manager.version and VERSION)
 
 
 def of_parent(owners: Owners, scale_owners: Owners, version: str) -> Owners:
@@ -49,7 +54,7 @@ def of_parent(owners: Owners, scale_owners: Owners, version: str) -> Owners:
     left: Owners = {}
     new = dict(scale_owners)
     for manager, owned in owners.items():
-        if has(owned.fields, _REPLICAS) and new.pop(manager, None) is None:
+        if has(owned.fields, _REPLICAS) and new.pop(_there(manager), None) is None:
             left[manager] = owned._replace(fields=difference(owned.fields, replicas))
         else:
             left[manager] = owned

@@ -1,0 +1,230 @@
+"""Server-side apply over HTTP: statuses, what is refused, subresources, dry runs, and who a writer is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kube32_sim.client import Resource
+from kube32_sim.cluster import Cluster
+from tests.support.wire import Answer, Wire
+
+APPLY = "application/apply-patch+yaml"
+MERGE = "application/merge-patch+json"
+MAPS = "/api/v1/namespaces/default/configmaps"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+
+
+def config_map(**data: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data}
+
+
+def deployment(replicas: int = 1) -> dict[str, Any]:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "d"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "d"}},
+            "template": {
+                "metadata": {"labels": {"app": "d"}},
+                "spec": {"containers": [{"name": "app", "image": "nginx"}]},
+            },
+        },
+    }
+
+
+async def apply(wire: Wire, path: str, config: Any, manager: str = "one", **options: str) -> Answer:
+    query = "".join(f"&{name}={value}" for name, value in options.items())
+    return await wire("PATCH", f"{path}?fieldManager={manager}{query}", config, Content_Type=APPLY)
+
+
+def entries(answer: Answer) -> list[tuple[str, str, str]]:
+    found = answer.json()["metadata"].get("managedFields", [])
+    return [(entry["manager"], entry["operation"], entry.get("subresource", "")) for entry in found]
+
+
+async def test_an_apply_creates_changes_and_leaves_alone(wire: Wire) -> None:
+    first = await apply(wire, f"{MAPS}/c", config_map(a="1"))
+    again = await apply(wire, f"{MAPS}/c", config_map(a="1"))
+    other = await apply(wire, f"{MAPS}/c", config_map(a="2"))
+    assert (first.status, again.status, other.status) == (201, 200, 200)
+    assert first.body == again.body
+    assert other.json()["data"] == {"a": "2"}
+    assert entries(other) == [("one", "Apply", "")]
+
+
+async def test_yaml_is_what_the_media_type_says(wire: Wire) -> None:
+    text = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: 'yes'\n"
+    assert (await apply(wire, f"{MAPS}/c", text)).json()["data"] == {"a": "yes"}
+
+
+TWICE = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: '1'\n  a: '2'\n"
+
+
+async def test_a_key_that_comes_twice(wire: Wire) -> None:
+    strict = await apply(wire, f"{MAPS}/c", TWICE, fieldValidation="Strict")
+    assert (strict.status, strict.json()["reason"]) == (400, "BadRequest")
+    assert strict.json()["message"].startswith("error strict decoding YAML: ")
+    assert 'line 6: key "a" already set in map' in strict.json()["message"]
+    warned = await apply(wire, f"{MAPS}/c", TWICE, fieldValidation="Warn")
+    assert (warned.status, warned.json()["data"]) == (201, {"a": "2"})
+    assert 'key \\"a\\" already set in map' in warned.header("Warning")
+    ignored = await apply(wire, f"{MAPS}/c", TWICE, fieldValidation="Ignore")
+    assert ignored.header("Warning") == ""
+
+
+@pytest.mark.parametrize(
+    ("config", "code", "message"),
+    [
+        (b"[]", 400, "error decoding YAML: the document is no object"),
+        (b"{", 400, "error decoding YAML: "),
+        (config_map() | {"kind": "Secret"}, 400, "invalid object type: /v1, Kind=Secret"),
+        (config_map() | {"apiVersion": "v2"}, 400, "invalid object type: /v2, Kind=ConfigMap"),
+        (config_map() | {"apiVersion": "apps/v1"}, 400, "invalid object type: apps/v1, Kind=ConfigMap"),
+        (config_map() | {"metadata": {}}, 400, "the name of the object (c based on URL) was undeterminable"),
+        (config_map() | {"metadata": {"name": "x"}}, 400, "the name of the object (x) does not match"),
+        (config_map() | {"metadata": {"name": "c", "namespace": "x"}}, 400, "the namespace of the provided object"),
+        (config_map() | {"metadata": {"name": "c", "uid": "u"}}, 409, "uid mismatch: the provided object"),
+        (config_map() | {"metadata": "c"}, 400, ".metadata: expected map"),
+        (config_map() | {"nope": 1}, 400, ".nope: field not declared in schema"),
+        (config_map(a={}), 400, ".data.a: expected string"),
+        (config_map() | {"metadata": {"name": "c", "creationTimestamp": "x"}}, 400, "cannot be handled as a ConfigMap"),
+        (config_map() | {"metadata": {"name": "c", "labels": {"a b": ""}}}, 422, "metadata.labels: Invalid value"),
+    ],
+)  # fmt: skip
+async def test_what_is_refused_leaves_nothing(wire: Wire, config: Any, code: int, message: str) -> None:
+    answer = await apply(wire, f"{MAPS}/c", config)
+    assert answer.status == code, answer.body
+    assert message in answer.json()["message"]
+    assert (await wire("GET", f"{MAPS}/c")).status == 404
+
+
+async def test_deep_documents_are_refused(wire: Wire) -> None:
+    deep = (
+        b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":' + b'{"a":' * 5000 + b"1" + b"}" * 5001
+    )
+    assert (await apply(wire, f"{MAPS}/c", deep)).status == 400
+    entry: dict[str, Any] = {}
+    for _ in range(240):
+        entry = {"f:a": entry}
+    fields = {"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": entry}
+    sent = {**config_map(a="1"), "metadata": {"name": "c", "managedFields": [fields]}}
+    assert (await wire("POST", MAPS, sent)).status == 201
+    assert (await apply(wire, f"{MAPS}/c", config_map(b="2"))).status == 200
+
+
+async def test_there_is_no_namespace(wire: Wire) -> None:
+    answer = await apply(wire, "/api/v1/namespaces/away/configmaps/c", config_map(a="1"))
+    assert (answer.status, answer.json()["message"]) == (404, 'namespaces "away" not found')
+
+
+async def test_of_the_state_that_is_meant_or_not_at_all(wire: Wire) -> None:
+    made = (await apply(wire, f"{MAPS}/c", config_map(a="1"))).json()["metadata"]
+    stale = await apply(wire, f"{MAPS}/c", config_map(a="2") | {"metadata": {"name": "c", "resourceVersion": "1"}})
+    assert (stale.status, stale.json()["reason"]) == (409, "Conflict")
+    assert "the object has been modified" in stale.json()["message"]
+    version = {"name": "c", "resourceVersion": made["resourceVersion"], "uid": made["uid"]}
+    assert (await apply(wire, f"{MAPS}/c", config_map(a="2") | {"metadata": version})).status == 200
+
+
+async def test_a_dry_run_tells_and_stores_nothing(wire: Wire) -> None:
+    told = await apply(wire, f"{MAPS}/c", config_map(a="1"), dryRun="All")
+    assert (told.status, entries(told)) == (201, [("one", "Apply", "")])
+    assert (await wire("GET", f"{MAPS}/c")).status == 404
+
+
+async def test_conflicts_and_force(wire: Wire) -> None:
+    await apply(wire, f"{MAPS}/c", config_map(a="1"))
+    refused = await apply(wire, f"{MAPS}/c", config_map(a="2"), "two")
+    assert refused.status == 409
+    assert refused.json()["details"]["causes"] == [
+        {"reason": "FieldManagerConflict", "message": 'conflict with "one"', "field": ".data.a"}
+    ]
+    assert entries(await apply(wire, f"{MAPS}/c", config_map(a="2"), "two", force="true")) == [("two", "Apply", "")]
+
+
+async def test_force_is_for_applies_only(wire: Wire) -> None:
+    await apply(wire, f"{MAPS}/c", config_map(a="1"))
+    answer = await wire("PATCH", f"{MAPS}/c?force=true", {"data": {"a": "2"}}, Content_Type=MERGE)
+    assert (answer.status, answer.json()["details"]["kind"]) == (422, "PatchOptions")
+
+
+async def test_the_status_of_what_is_not_there_is_not_made(wire: Wire) -> None:
+    config = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "status": {"replicas": 1}}
+    assert (await apply(wire, f"{DEPLOYMENTS}/d/status", config)).status == 404
+    await wire("POST", DEPLOYMENTS, deployment(), User_Agent="maker/1")
+    made = await apply(wire, f"{DEPLOYMENTS}/d/status", config, "ctl")
+    assert made.json()["status"] == {"replicas": 1}
+    assert entries(made) == [("ctl", "Apply", "status"), ("maker", "Update", "")]
+
+
+def scale(replicas: int) -> dict[str, Any]:
+    named = {"name": "d", "namespace": "default"}
+    return {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": named, "spec": {"replicas": replicas}}
+
+
+async def replicas_of(wire: Wire) -> dict[str, list[str]]:
+    found = (await wire("GET", f"{DEPLOYMENTS}/d")).json()["metadata"]["managedFields"]
+    return {
+        f"{entry['manager']}/{entry.get('subresource', '')}": sorted(entry["fieldsV1"].get("f:spec", {}))
+        for entry in found
+        if "f:replicas" in entry["fieldsV1"].get("f:spec", {})
+    }
+
+
+async def test_scaling_takes_over_the_replicas_and_nothing_else(wire: Wire) -> None:
+    await wire("POST", DEPLOYMENTS, deployment(), User_Agent="maker/1")
+    await wire("PUT", f"{DEPLOYMENTS}/d/scale", scale(3), User_Agent="scaler/1")
+    assert await replicas_of(wire) == {"scaler/scale": ["f:replicas"]}
+    refused = await apply(wire, f"{DEPLOYMENTS}/d/scale", scale(4), "hpa")
+    (cause,) = refused.json()["details"]["causes"]
+    assert cause["message"] == 'conflict with "scaler" with subresource "scale" using autoscaling/v1'
+    forced = await apply(wire, f"{DEPLOYMENTS}/d/scale", scale(4), "hpa", force="true")
+    assert forced.json()["spec"] == {"replicas": 4}
+    assert await replicas_of(wire) == {"hpa/scale": ["f:replicas"]}
+    same = await apply(wire, f"{DEPLOYMENTS}/d/scale", scale(4), "hpa")
+    assert same.json()["metadata"]["resourceVersion"] == forced.json()["metadata"]["resourceVersion"]
+    bad = await apply(wire, f"{DEPLOYMENTS}/d/scale", scale(4) | {"kind": "Deployment"}, "hpa")
+    assert (bad.status, bad.json()["message"]) == (400, "invalid object type: autoscaling/v1, Kind=Deployment")
+
+
+@pytest.mark.parametrize(
+    ("agent", "manager"),
+    [("kubectl/v1.32.4 (linux/amd64)", "kubectl"), ("plain", "plain"), ("", "unknown"), ("x" * 200, "x" * 128)],
+)
+async def test_who_names_no_manager_is_the_program_that_asks(wire: Wire, agent: str, manager: str) -> None:
+    await wire("POST", MAPS, config_map(a="1"), User_Agent=agent)
+    assert entries(await wire("GET", f"{MAPS}/c")) == [(manager, "Update", "")]
+
+
+async def test_the_manager_may_be_named(wire: Wire) -> None:
+    await wire("POST", f"{MAPS}?fieldManager=me", config_map(a="1"), User_Agent="agent/1")
+    assert entries(await wire("GET", f"{MAPS}/c")) == [("me", "Update", "")]
+
+
+async def test_every_form_shows_managed_fields(wire: Wire) -> None:
+    await apply(wire, f"{MAPS}/c", config_map(a="1"))
+    partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+    assert entries(await wire("GET", f"{MAPS}/c", Accept=partial)) == [("one", "Apply", "")]
+    table = await wire("GET", MAPS, Accept="application/json;as=Table;g=meta.k8s.io;v=v1")
+    assert "managedFields" in json.dumps(table.json()["rows"])
+
+
+async def test_what_runs_inside_is_told_apart() -> None:
+    """The managers of upstream's components."""
+    async with Cluster(nodes=1, clock="virtual", seed=1) as cluster:
+        deployments = Resource("apps", "v1", "deployments")
+        await cluster.client.of("me").create(deployments, "default", deployment())
+        await cluster.advance("30s")
+        found = {}
+        for resource in (Resource("", "v1", "pods"), deployments, Resource("", "v1", "nodes")):
+            for obj in (await cluster.client.list(resource)).items:
+                told = {(entry["manager"], entry.get("subresource", "")) for entry in obj["metadata"]["managedFields"]}
+                found[resource.plural] = told
+    assert found["pods"] == {("kube-controller-manager", ""), ("kubelet", "status")}
+    assert found["deployments"] == {("me", ""), ("kube-controller-manager", "status")}
+    assert found["nodes"] == {("kubelet", ""), ("kubelet", "status")}
