@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from functools import cached_property
@@ -49,11 +49,8 @@ class CustomDefinitions:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def mark(self) -> tuple[tuple[str, int], ...]:
-        return tuple((stored.uid, stored.revision) for stored in self._store.list(_CRDS))
-
-    def objects(self) -> list[JsonObject]:
-        return [stored.object() for stored in self._store.list(_CRDS)]
+    def all(self) -> dict[Hashable, Callable[[], JsonObject]]:
+        return {(stored.uid, stored.revision): stored.object for stored in self._store.list(_CRDS)}
 
 
 class Documents:

@@ -8,10 +8,13 @@ there is, so whatever may hold unknown fields, or null, loses its fields and its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import hashlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+import orjson
 
 from kube32_sim.api.openapi.schemas import PREFIX, Flavour, custom_key
 from kube32_sim.api.resources import ResourceType
@@ -57,6 +60,8 @@ class Published:
     plural: str
     schema: JsonObject | None
     preserves: bool
+    hash: str
+    """Tells what is published apart from what would be published of another revision."""
 
     @property
     def key(self) -> str:
@@ -66,24 +71,23 @@ class Published:
     def list_key(self) -> str:
         return custom_key(self.group, self.version, self.list_kind)
 
-    @property
-    def source(self) -> list[Any]:
-        """What the definitions are made of."""
-        return [self.key, self.list_key, self.plural, self.schema, self.preserves]
+
+Kind = tuple[str, str, str]
+"""Group, version and kind."""
 
 
-def published(crds: Iterable[JsonObject]) -> dict[tuple[str, str, str], Published]:
-    """Group, version and kind -> what is published of it, for all versions that these definitions serve.
+def published(crd: JsonObject) -> dict[Kind, Published]:
+    """What is published of a CustomResourceDefinition, for all versions that it serves.
 
-    A definition that says itself that it is not established, as one whose names another one has, is passed over.
+    Nothing, where it says itself that it is not established, as one whose names another one has.
     """
-    found = (each for crd in crds if not _is_refused(crd) for each in _versions(crd["spec"]))
+    found = () if _is_refused(crd) else _versions(crd["spec"])
     return {(each.group, each.version, each.kind): each for each in found}
 
 
 def of_row(row: ResourceType) -> Published:
     """A custom type that is served, though there is no definition of it."""
-    return Published(row.group, row.version, row.kind, f"{row.kind}List", row.plural, None, False)
+    return Published(row.group, row.version, row.kind, f"{row.kind}List", row.plural, None, False, "")
 
 
 def _is_refused(crd: JsonObject) -> bool:
@@ -96,6 +100,7 @@ def _versions(spec: JsonObject) -> Iterator[Published]:
     kind = names.get("kind", "")
     for version in spec.get("versions") or ():
         if version.get("served"):
+            hashed = hashlib.sha256(orjson.dumps([names, version, spec.get("preserveUnknownFields")]))
             yield Published(
                 spec.get("group", ""),
                 version.get("name", ""),
@@ -104,6 +109,7 @@ def _versions(spec: JsonObject) -> Iterator[Published]:
                 names.get("plural", ""),
                 (version.get("schema") or {}).get("openAPIV3Schema"),
                 bool(spec.get("preserveUnknownFields")),
+                hashed.hexdigest(),
             )
 
 

@@ -8,14 +8,14 @@ that the index needs none of them built.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import orjson
 
 from kube32_sim.api.discovery import groups_in_order
 from kube32_sim.api.media import JSON
-from kube32_sim.api.openapi.custom import Published, definitions_of, of_row, published
+from kube32_sim.api.openapi.custom import Kind, Published, definitions_of, of_row, published
 from kube32_sim.api.openapi.operations import PRODUCED, RESOURCE_LIST, Operations
 from kube32_sim.api.openapi.protobuf import encode
 from kube32_sim.api.openapi.schemas import Flavour, definitions, has_definition, references
@@ -45,19 +45,14 @@ _SECURITY = {
 class StoredDefinitions(Protocol):
     """The CustomResourceDefinitions that are stored."""
 
-    def mark(self) -> Hashable:
-        """Another one whenever any of them has changed; cheap."""
+    def all(self) -> Mapping[Hashable, Callable[[], JsonObject]]:
+        """What a revision of one of them is known by -> how to get it.  Cheap."""
         ...
-
-    def objects(self) -> Iterable[JsonObject]: ...
 
 
 class NoDefinitions:
-    def mark(self) -> Hashable:
-        return None
-
-    def objects(self) -> Iterable[JsonObject]:
-        return ()
+    def all(self) -> Mapping[Hashable, Callable[[], JsonObject]]:
+        return {}
 
 
 class Documents:
@@ -66,8 +61,9 @@ class Documents:
     def __init__(self, table: ResourceTable, stored: StoredDefinitions) -> None:
         self._table = table
         self._stored = stored
-        self._mark: tuple[int, Hashable] | None = None
-        self._custom: dict[tuple[str, str, str], Published] = {}
+        self._changed = -1
+        self._revisions: dict[Hashable, dict[Kind, Published]] = {}
+        self._custom: dict[Kind, Published] = {}
         self._sources: dict[str, bytes] = {}
         self._bodies: dict[str, bytes] = {}
 
@@ -76,11 +72,13 @@ class Documents:
 
     def refresh(self) -> None:
         """Forget what is no longer true.  To be called before anything else is asked for."""
-        mark = (self._table.changed, self._stored.mark())
-        if self._mark == mark:
+        stored = self._stored.all()
+        if self._changed == self._table.changed and self._revisions.keys() == stored.keys():
             return
-        self._mark = mark
-        self._custom = published(self._stored.objects())
+        self._changed = self._table.changed
+        known = self._revisions
+        self._revisions = {key: known[key] if key in known else published(load()) for key, load in stored.items()}
+        self._custom = {kind: each for found in self._revisions.values() for kind, each in found.items()}
         sources = dict(self._inputs())
         if sources != self._sources:
             kept = {name for name, source in sources.items() if self._sources.get(name) == source}
@@ -128,7 +126,7 @@ class Documents:
             rows = self._table.rows(group, version)
             source = [(row.schema, row.plural, row.kind, row.namespaced, row.verbs) for row in rows]
             subs = [(row.plural, sub.name, sub.verbs, sub.kind) for row in rows for sub in row.subresources]
-            custom = [each.source for each in self._published(group, version)]
+            custom = [each.hash for each in self._published(group, version)]
             name = f"apis/{group}/{version}" if group else f"api/{version}"
             yield name, orjson.dumps([GIT_VERSION, source, subs, custom])
 
