@@ -222,3 +222,26 @@ def test_events_of_the_new_group_are_named_as_other_objects() -> None:
         "metadata.generateName",
         "metadata.name",
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [
+        (
+            {"involvedObject": {"kind": "Pod", "name": "q", "namespace": "ns", "uid": "u"}},
+            'involvedObject: Invalid value: {"Kind":"Pod","Namespace":"ns","Name":"q","UID":"u","APIVersion":"",'
+            '"ResourceVersion":"","FieldPath":""}: field is immutable',
+        ),
+        ({"source": {"component": "c"}}, 'source: Invalid value: {"Component":"c","Host":""}: field is immutable'),
+        ({"related": None}, "related: Invalid value: null: field is immutable"),
+        ({"reason": "S"}, 'reason: Invalid value: "S": field is immutable'),
+    ],
+)
+def test_what_an_event_tells_does_not_change(change: Any, shown: str) -> None:
+    about = {"kind": "Pod", "name": "p", "namespace": "ns"}
+    old = {"metadata": {"name": "e", "namespace": "ns"}, "involvedObject": about, "reason": "R", "source": {}}
+    old["related"] = about
+    row = row_of({"apiVersion": "events.k8s.io/v1", "kind": "Event"})
+    found = texts(row.strategy.validate_update({**old, **change}, old, context_of(row, old)))
+    assert set(found) == {shown}
+    assert len(found) == (2 if "reason" in change else 1)

@@ -24,6 +24,7 @@ _FIXED = (
     ("firstTimestamp", "firstTimestamp"),
     ("lastTimestamp", "lastTimestamp"),
     ("count", "count"),
+    ("reason", "reason"),  # upstream looks twice, and says so twice
     ("type", "type"),
     ("eventTime", "eventTime"),
     ("action", "action"),
@@ -52,8 +53,21 @@ class EventStrategy(Strategy):
             found += _validate_series(obj)
         for key, shown in _FIXED:
             if obj.get(key) != old.get(key):
-                found.append(invalid_value(shown, obj.get(key), IMMUTABLE))
+                found.append(invalid_value(shown, _as_go(key, obj.get(key)), IMMUTABLE))
         return found
+
+
+_REFERENCE = ("Kind", "Namespace", "Name", "UID", "APIVersion", "ResourceVersion", "FieldPath")
+_STRUCTS = {"involvedObject": _REFERENCE, "related": _REFERENCE, "source": ("Component", "Host")}
+
+
+def _as_go(key: str, value: Any) -> Any:
+    """A value as refusals show it: the fields of structures have their names in Go, and are all told."""
+    fields = _STRUCTS.get(key)
+    if fields is None or (value is None and key == "related"):
+        return value
+    given = {name.lower(): item for name, item in (value or {}).items()}
+    return {field: given.get(field.lower(), "") for field in fields}
 
 
 def _strict(context: Context) -> bool:
