@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from kube32_sim.api.openapi import documents
+from kube32_sim.api.openapi import answers
 from kube32_sim.client import CLOCKS, LEASES
 from kube32_sim.clock import EPOCH, parse_time
 from kube32_sim.cluster import Cluster
@@ -99,7 +99,7 @@ async def test_clients_find_the_type(wire: Wire) -> None:
         assert named == {"group": "sim.kube32.io", "version": "v1alpha1", "kind": kind}
     old = await wire("GET", "/openapi/v2")
     assert "io.kube32.sim.v1alpha1.ClockAdvanceSpec" in old.json()["definitions"]
-    assert (await wire("GET", "/openapi/v2", Accept=documents.PROTOBUF)).status == 200
+    assert (await wire("GET", "/openapi/v2", Accept=answers.PROTOBUF)).status == 200
 
 
 @pytest.mark.parametrize(
