@@ -15,7 +15,7 @@ from kube32_sim.api.decode import DecodeError, decode_value
 from kube32_sim.api.decode.leaves import Refused, quantity_text
 from kube32_sim.api.errors import failures_of
 from kube32_sim.api.resources import ResourceType
-from kube32_sim.api.strategies import config, core, pods, workloads
+from kube32_sim.api.strategies import batch, config, core, pods, workloads
 from kube32_sim.api.strategies.base import Context, Lookup, Strategy
 from kube32_sim.api.validation.meta import validate_metadata
 from kube32_sim.preview.manifests import Manifest
@@ -27,6 +27,7 @@ UID = "00000000-0000-0000-0000-000000000000"
 _STRATEGIES: Mapping[tuple[str, str], Strategy] = {
     **pods.STRATEGIES,
     **workloads.STRATEGIES,
+    **batch.STRATEGIES,
     **config.STRATEGIES,
     **core.STRATEGIES,
 }
@@ -114,6 +115,8 @@ def accepted(manifest: Manifest, row: ResourceType, cluster: Lookup) -> JsonObje
         metadata["name"] = f"{metadata['generateName']}0"
     if row is not POD:  # nobody refers to a pod
         metadata["uid"] = UID
+    elif spec := obj.get("spec"):  # they were added to a running one
+        spec.pop("ephemeralContainers", None)
     row.strategy.default(obj)
     return checked(obj, row, cluster, manifest.title)
 
