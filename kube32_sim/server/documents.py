@@ -118,13 +118,20 @@ class Documents:
 
     def _discovery(self, info: RequestInfo, accept: str, if_none_match: str) -> Found:
         whole = not info.version and not info.group
-        routed = info.prefix == "api" or bool(info.version)
-        accepted = media.negotiate_discovery(accept, aggregated=whole, routed=routed)
+        accepted = media.negotiate_discovery(accept, aggregated=whole, routed=has_route(info))
         document = self.discovery.answer(info, accepted)
         headers = {"ETag": document.etag, "Vary": "Accept"}
         if document.etag in if_none_match:
             return Found(b"", accepted.content_type, 304, headers)
         return Found(document.body, accepted.content_type, 200, headers)
+
+
+def has_route(info: RequestInfo) -> bool:
+    """Whether a path has a route of its own upstream, which looks at method and Accept before anything is answered.
+
+    /apis, /apis/GROUP, health, metrics and OpenAPI have none: they answer every method alike.
+    """
+    return info.kind == "version" or (info.kind == "discovery" and (info.prefix == "api" or bool(info.version)))
 
 
 def _told(name: str, passed: bool, excluded: bool) -> str:

@@ -32,7 +32,7 @@ from kube32_sim.registry.registry import Registry
 from kube32_sim.server import virtual
 from kube32_sim.server.answers import JSON_HEADERS, Ready, answer, finish, plain_not_found, quoted
 from kube32_sim.server.authentication import Authenticator, User, authorize, impersonated
-from kube32_sim.server.documents import TEXT, Documents
+from kube32_sim.server.documents import TEXT, Documents, has_route
 from kube32_sim.server.forms import Form, JsonForm, MetadataForm, Shapes, TableForm
 from kube32_sim.server.incoming import read_body
 from kube32_sim.server.log_following import LogStream
@@ -161,7 +161,7 @@ class Handler:
     def _document(self, request: web.BaseRequest, info: RequestInfo, query: Query, accept: str) -> web.Response:
         if info.kind == "other" or (info.kind == "discovery" and paths.not_found_is_plain(self._registry.table, info)):
             return plain_not_found()
-        if request.method not in ("GET", "HEAD"):
+        if request.method != "GET" and has_route(info):
             raise errors.method_not_allowed()
         found = self._documents.find(info._replace(verb="get"), query, accept, request.headers.get("If-None-Match", ""))
         if found is None:

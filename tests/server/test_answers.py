@@ -106,7 +106,10 @@ def test_health_names_what_is_missing() -> None:
 
 @pytest.mark.parametrize(
     ("path", "status"),
-    [("/healthz", 200), ("/version", 200), ("/api", 200), ("/apis/apps/v1", 200), ("/nowhere", 404), (PATH, 405)],
+    [
+        *(("/healthz", 200), ("/apis", 200), ("/apis/apps", 200), ("/openapi/v2", 200), ("/nowhere", 404)),
+        *(("/version", 405), ("/api", 405), ("/api/v1", 405), ("/apis/apps/v1", 405), (PATH, 405)),
+    ],
 )
 async def test_head_answers_without_a_body(wire: Wire, path: str, status: int) -> None:
     answer = await wire("HEAD", path)
@@ -118,7 +121,6 @@ async def test_head_answers_without_a_body(wire: Wire, path: str, status: int) -
     ("method", "path", "status"),
     [
         ("OPTIONS", PATH, 405),
-        ("OPTIONS", "/healthz", 405),
         ("POST", "/version", 405),
         ("POST", "/api/v1/pods", 405),
         ("DELETE", "/api/v1/pods", 405),
@@ -143,6 +145,13 @@ async def test_what_is_not_served_is_a_status(wire: Wire, method: str, path: str
 async def test_paths_outside_the_api_are_plainly_not_found(wire: Wire, path: str) -> None:
     answer = await wire("GET", path)
     assert (answer.status, answer.body) == (404, b"404 page not found\n")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "OPTIONS", "DELETE"])
+async def test_what_has_no_route_answers_every_method(wire: Wire, method: str) -> None:
+    for path in ("/healthz", "/apis", "/apis/apps"):
+        answer = await wire(method, path)
+        assert (answer.status, answer.body) == (200, (await wire("GET", path)).body)
 
 
 async def test_discovery_is_known_by_its_tag(wire: Wire) -> None:

@@ -28,7 +28,7 @@ async def later() -> AsyncIterator[Cluster]:
     ("method", "path", "body", "status"),
     [
         ("GET", PODS, None, 200),
-        ("HEAD", "/version", None, 200),
+        ("HEAD", "/healthz", None, 200),
         ("POST", PODS, POD, 201),
         ("POST", PODS, {"kind": "Service"}, 400),
         ("POST", PODS, {"metadata": {"name": "p"}}, 422),
