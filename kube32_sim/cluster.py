@@ -91,7 +91,7 @@ class Cluster:
         low, high = options.node_ports.start, options.node_ports.stop - 1
         allocators = Allocators(self.ids, str(options.service_network), (low, high))
         announce = self._announce if scheduler is not None else None
-        hooks = WriteHooks(allocators, scheduler, announce, charges_quotas=not options.loops)
+        hooks = WriteHooks(allocators, scheduler, announce, charges_quotas=not options.loops, ids=self.ids)
         computed = None
         if "endpoints" in options.loops:
             computed = ComputedEndpoints(self.store, self.hub, self.clock, self.ids)

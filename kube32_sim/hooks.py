@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
+from kube32_sim.addresses import ADDRESSES, Addresses, held_by, is_ours
 from kube32_sim.api.admission import quota
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.service_allocation import allocate
 from kube32_sim.api.strategies.base import Context
 from kube32_sim.computed import run_now
+from kube32_sim.ids import Ids
 from kube32_sim.storage.interface import Store
 from kube32_sim.storage.objects import Event, StoredObject
 
@@ -39,28 +41,53 @@ class WriteHooks:
         announce: Callable[[JsonObject], None] | None,
         *,
         charges_quotas: bool = False,
+        ids: Ids | None = None,
     ) -> None:
-        """charges_quotas: what is new is added to what the status of its namespace's quotas says is used."""
+        """charges_quotas: what is new is added to what the status of its namespace's quotas says is used.
+
+        ids: for the IPAddress objects of Services; without, none are made.
+        """
         self._allocators = allocators
         self._binder = binder
         self._announce = announce
         self._charges_quotas = charges_quotas
+        self._ids = ids
         self._store: Store | None = None
+        self._addresses: Addresses | None = None
 
     def follow(self, store: Store) -> None:
-        """Know what Services hold, now and from now on."""
+        """Know which addresses and ports are held, now and from now on."""
         self._store = store
+        if self._ids is not None:
+            self._addresses = Addresses(store, self._ids)
+        for stored in store.list(ADDRESSES):
+            self._hold(stored, taken=True)
+        store.subscribe(self._address_changed, [ADDRESSES])
         for stored in store.list(SERVICES):
             self._allocators.observe(stored.object(), None)
         store.subscribe(self._service_changed, [SERVICES])
 
     def _service_changed(self, event: Event) -> None:
         new = None if event.type == "DELETED" else event.stored.object()
-        self._allocators.observe(new, event.previous.object() if event.previous is not None else None)
+        before = event.previous.object() if event.previous is not None else None
+        self._allocators.observe(new, before)
+        lost = held_by(before) - held_by(new)
+        if lost and self._addresses is not None:
+            self._addresses.give_back(lost)
+
+    def _address_changed(self, event: Event) -> None:
+        if event.type != "MODIFIED":
+            self._hold(event.stored, taken=event.type == "ADDED")
+
+    def _hold(self, stored: StoredObject, *, taken: bool) -> None:
+        """An address that somebody keeps by an object of his own is nobody else's."""
+        if not is_ours(stored.object()):
+            self._allocators.hold(stored.name, taken=taken)
 
     def before_create(self, row: ResourceType, obj: JsonObject, context: Context) -> Sequence[str]:
         if row.storage == SERVICES:
             allocate(obj, None, self._allocators)
+            self._take(obj, None, context)
         elif self._binder is not None and row.storage == PODS:  # in a dry run too: it tells what would be stored
             self._binder.bind_on_create(obj, context.now)
         return ()
@@ -68,7 +95,12 @@ class WriteHooks:
     def before_update(self, row: ResourceType, obj: JsonObject, old: JsonObject, context: Context) -> Sequence[str]:
         if row.storage == SERVICES and not context.subresource:
             allocate(obj, old, self._allocators)
+            self._take(obj, old, context)
         return ()
+
+    def _take(self, service: JsonObject, before: JsonObject | None, context: Context) -> None:
+        if self._addresses is not None and not context.dry_run:
+            self._addresses.take(service, before, context.now)
 
     def created(self, row: ResourceType, stored: StoredObject) -> None:
         if self._announce is not None and row.storage == PODS:

@@ -92,7 +92,8 @@ async def test_it_serves_http_and_leaves_nothing_behind():
 
 
 async def run(cluster, replicas):
-    """Something to do, and what has come of it: pods by their names and nodes."""
+    """Something to do, and what has come of it: pods by their names and nodes.  The boards start first."""
+    await cluster.clock.rested()
     await cluster.client.create(
         DEPLOYMENTS, "default", DEPLOYMENT | {"spec": DEPLOYMENT["spec"] | {"replicas": replicas}}
     )

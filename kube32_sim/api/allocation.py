@@ -1,6 +1,7 @@
 """Cluster addresses and node ports of Services: who has which, and the next free one.
 
-`Allocators` is told of every Service that is stored, changed or gone (`observe`); what a Service lacks is filled in by
+`Allocators` is told of every Service that is stored, changed or gone (`observe`), and of what else keeps an address
+(`hold`); what a Service lacks is filled in by
 `service_allocation`.  Allocating takes nothing: only `observe` does, so a dry run leaves no trace and a refused write
 nothing to give back.
 """
@@ -112,6 +113,12 @@ class Allocators:
         spec = service["spec"]
         addresses = {number for text in spec.get("clusterIPs") or () if (number := self.number_of(text)) is not None}
         return addresses, {port - self.ports[0] for port in node_ports(spec) if self.in_range(port)}
+
+    def hold(self, text: str, *, taken: bool) -> None:
+        """An address is taken, or given back, by something that is no Service."""
+        number = self.number_of(text)
+        if number is not None:
+            (self._addresses.take if taken else self._addresses.give_back)(number)
 
     def number_of(self, text: str) -> int | None:
         """An address as its place in the range; None where it is outside."""

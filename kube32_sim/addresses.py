@@ -1,0 +1,80 @@
+"""IPAddress objects: upstream's allocator keeps one for each cluster address that a Service has.
+
+As there, the object is there before the Service that it is for, and goes after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from kube32_sim.api.validation.services_ip import is_ipv6, parse_ip
+from kube32_sim.computed import run_now
+from kube32_sim.ids import Ids
+from kube32_sim.storage.interface import KeyExists, KeyMissing, Store
+from kube32_sim.storage.objects import StoredObject
+
+JsonObject = dict[str, Any]
+
+ADDRESSES = ("networking.k8s.io", "ipaddresses")
+_MANAGER_LABEL, MANAGER = "ipaddress.kubernetes.io/managed-by", "ipallocator.k8s.io"
+_FAMILY_LABEL = "ipaddress.kubernetes.io/ip-family"
+
+
+def held_by(service: JsonObject | None) -> frozenset[str]:
+    """The cluster addresses of a Service, in their canonical form."""
+    texts = () if service is None else service["spec"].get("clusterIPs") or ()
+    return frozenset(str(address) for text in texts if (address := parse_ip(text)) is not None)
+
+
+def is_ours(obj: JsonObject) -> bool:
+    """Whether the allocator made an IPAddress (and not somebody who wants an address kept free)."""
+    return (obj["metadata"].get("labels") or {}).get(_MANAGER_LABEL) == MANAGER
+
+
+def address_object(name: str, service: JsonObject, uid: str, now: str) -> JsonObject:
+    labels = {_FAMILY_LABEL: "IPv6" if is_ipv6(name) else "IPv4", _MANAGER_LABEL: MANAGER}
+    metadata = service["metadata"]
+    return {
+        "metadata": {"name": name, "uid": uid, "creationTimestamp": now, "labels": labels},
+        "spec": {
+            "parentRef": {"resource": "services", "namespace": metadata["namespace"], "name": metadata["name"]},
+        },
+    }
+
+
+class Addresses:
+    """Keeps the objects in step with the Services of a store."""
+
+    def __init__(self, store: Store, ids: Ids) -> None:
+        self._store = store
+        self._ids = ids
+
+    def take(self, service: JsonObject, before: JsonObject | None, now: str) -> None:
+        """Make the objects of the addresses that a Service is about to have."""
+        for name in sorted(held_by(service) - held_by(before)):
+            obj = address_object(name, service, self._ids.uid(), now)
+            try:
+                run_now(self._store.create(ADDRESSES, name, obj))
+            except KeyExists:
+                continue  # left over from a Service of the same moment
+
+    def give_back(self, names: Iterable[str]) -> None:
+        """Delete objects once the write that gave their addresses back is done."""
+        asyncio.get_running_loop().call_soon(self._drop, tuple(sorted(names)))
+
+    def _drop(self, names: Iterable[str]) -> None:
+        for name in names:
+            stored = self._store.get(ADDRESSES, name)
+            if stored is not None and is_ours(stored.object()) and not self._in_use(stored):
+                try:
+                    run_now(self._store.delete(ADDRESSES, name, lambda _: None))
+                except KeyMissing:
+                    continue
+
+    def _in_use(self, stored: StoredObject) -> bool:
+        """Whether the Service is back already, with the same address."""
+        parent = stored.object()["spec"]["parentRef"]
+        service = self._store.get(("", "services"), f"{parent['namespace']}/{parent['name']}")
+        return service is not None and stored.name in held_by(service.object())
