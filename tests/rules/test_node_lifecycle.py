@@ -50,7 +50,9 @@ async def test_n1_a_board_renews_its_lease_every_5_seconds(world: World) -> None
         await world.wait(2.5)
         renewals.append(await last_renewal(world, "esp32-0"))
     distinct = sorted(set(renewals))
-    assert [round(later - sooner, 3) for sooner, later in pairwise(distinct[1:])] == [5.0] * 9
+    intervals = [round(later - sooner, 3) for sooner, later in pairwise(distinct[1:])]
+    assert set(intervals) == {5.0}
+    assert len(intervals) in (8, 9), "the board's first renewal is at a moment of its own"
 
 
 @pytest.mark.rule("N2")
