@@ -274,6 +274,14 @@ def test_an_api_without_a_service_is_always_available() -> None:
     assert not created(of("apiregistration.k8s.io/v1", "APIService", spec=elsewhere))[0].get("status")
 
 
+def test_the_status_of_an_aggregated_api_leaves_its_metadata() -> None:
+    body = of("apiregistration.k8s.io/v1", "APIService", spec={"group": "example.com", "version": "v1"})
+    asked = body | {"metadata": {"name": "o", "labels": {"a": "b"}, "finalizers": ["a/b"]}}
+    metadata = changed(created(body)[0], asked, "status")[0]["metadata"]
+    assert "labels" not in metadata
+    assert "finalizers" not in metadata
+
+
 def test_cluster_roles_say_rules_before_aggregation() -> None:
     wrong = {"clusterRoleSelectors": [{"matchLabels": {"bad key": "x"}}]}
     found = created(of("rbac.authorization.k8s.io/v1", "ClusterRole", rules=[{}], aggregationRule=wrong))[1]

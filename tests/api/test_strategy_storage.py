@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from strategy_objects import NOW, changed, created, texts
 
 JsonObject = dict[str, Any]
@@ -130,3 +131,13 @@ def test_an_autoscaler_watches_the_cpu_by_default() -> None:
         "spec.scaleTargetRef.name: Required value",
         'spec.scaleTargetRef.apiVersion: Invalid value: "": apiVersion must specify API group',
     ]
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind"), [("storage.k8s.io/v1", "VolumeAttachment"), ("resource.k8s.io/v1", "ResourceClaim")]
+)
+def test_statuses_leave_metadata_alone(api_version: str, kind: str) -> None:
+    body = of(api_version, kind)
+    asked = body | {"metadata": {"name": "x", "labels": {"a": "b"}, "finalizers": ["a/b"]}}
+    metadata = changed(created(body)[0], asked, "status")[0]["metadata"]
+    assert not metadata.keys() & {"labels", "finalizers"}

@@ -285,6 +285,8 @@ _LOCAL = {
 
 
 class ApiService(Unversioned):
+    status_locks = ALL_METADATA
+
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         service = spec.get("service")
         if service is not None:

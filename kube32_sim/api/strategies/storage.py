@@ -9,7 +9,7 @@ from typing import Any
 
 from kube32_sim.api.errors import FieldError
 from kube32_sim.api.strategies.base import Context, Strategy
-from kube32_sim.api.strategies.spec import SpecStrategy, Unversioned
+from kube32_sim.api.strategies.spec import ALL_METADATA, SpecStrategy, Unversioned
 from kube32_sim.api.validation import storage_claims as claims
 from kube32_sim.api.validation import storage_classes as classes
 from kube32_sim.api.validation import storage_volumes as volumes
@@ -109,6 +109,7 @@ class VolumeAttributesClass(Strategy):
 
 class VolumeAttachment(Unversioned):
     returns_deleted = True
+    status_locks = ALL_METADATA
 
     def reset_status(self, obj: JsonObject) -> None:
         obj["status"] = {"attached": False}
@@ -171,6 +172,7 @@ class ResourceClaim(SpecStrategy):
     """A device claim: what it asks for never changes."""
 
     returns_deleted = True
+    status_locks = ALL_METADATA
 
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         for request in (spec.get("devices") or {}).get("requests") or ():
