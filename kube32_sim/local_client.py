@@ -205,7 +205,7 @@ class LocalClient:
         patcher = bodies.patcher(orjson.dumps(patch), PATCHES[kind], scale or row)
 
         def change(current: JsonObject) -> JsonObject:
-            return patcher.apply(current, strictness.IGNORE)[0]
+            return patcher.apply(current, strictness.IGNORE, subresource)[0]
 
         if scale is not None:
             return await subresources.put_scale(self._registry, asked, change)

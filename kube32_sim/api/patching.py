@@ -41,10 +41,11 @@ class Patcher:
         self._data = data
         self._row = row
 
-    def apply(self, current: JsonObject, field_validation: str) -> tuple[JsonObject, list[str]]:
+    def apply(self, current: JsonObject, field_validation: str, subresource: str = "") -> tuple[JsonObject, list[str]]:
         """The patched object, decoded, and texts of warnings; raises ApiError.  `current` is not changed.
 
-        Both objects are without apiVersion and kind; the patch sees them all the same.
+        Both objects are without apiVersion and kind; the patch sees them all the same.  subresource: of a
+        patch to `status`, what it leaves alone of anything else (but the metadata) is that of `current` itself.
         """
         row = self._row
         patch, repeated = self._patch(field_validation)
@@ -52,7 +53,11 @@ class Patcher:
         patched = self._applied(document, patch)
         api_version, kind = patched.pop("apiVersion", None), patched.pop("kind", None)
         shown = _Shown(self.kind, patch, patched, api_version, kind)
-        obj, unknown = self._decoded(patched, shown)
+        kept = {}
+        if subresource == "status":
+            kept = {n: v for n, v in patched.items() if v is current.get(n) and n not in ("metadata", "status")}
+        obj, unknown = self._decoded({n: v for n, v in patched.items() if n not in kept}, shown)
+        obj |= kept
         faults = [*repeated, *map(strictness.unknown_field, unknown)]
         if field_validation == strictness.IGNORE or not faults:
             return obj, []

@@ -267,7 +267,8 @@ class Registry:
             fit_namespace(asked, metadata)
             check_named(metadata, asked.name)
         check_current(asked, metadata, old_metadata, patch)
-        strategy.default(obj)
+        if asked.subresource != "status" or not _only_status(obj, old):
+            strategy.default(obj)
         if not managed:
             self.fields.updated(self.writer(asked), obj, old)
         context = self.context(asked)
@@ -368,3 +369,9 @@ class Registry:
                 new_under_its_name = error.code == 409 and not (options.uid or options.resource_version)
                 if error.code != 404 and not new_under_its_name:
                     raise
+
+
+def _only_status(obj: JsonObject, old: JsonObject) -> bool:
+    """Whether everything but metadata and status is the old object's, which has its defaults."""
+    rest = obj.keys() | old.keys()
+    return all(obj.get(name) is old.get(name) for name in rest if name not in ("metadata", "status"))

@@ -124,7 +124,7 @@ class Handler:
         user = self._authenticator.user(request.headers.get("Authorization"))
         if any(header[:12].lower() == "impersonate-" for header in request.headers):
             user = impersonated(user, request.headers)
-        authorize(user, info.verb, info.path, info.group, info.plural, info.name, info.namespace, info.subresource)
+        authorize(user, info, query)
         if info.kind != "resource":
             return self._document(request, info, query, accept)
         if request.method == "HEAD":
@@ -301,7 +301,7 @@ class Handler:
 
         def change(current: JsonObject) -> JsonObject:
             shown = self._shapes.view(call.row, current)
-            obj, found = patcher.apply(shown, wanted.field_validation)
+            obj, found = patcher.apply(shown, wanted.field_validation, call.info.subresource)
             warnings.extend(found)
             return self._shapes.stored(call.row, obj)
 
