@@ -13,6 +13,7 @@ from kube32_controllers.pod_garbage_collector import CHECK_PERIOD, PodGarbageCol
 from kube32_controllers.resource_quota_controller import ResourceQuotaController
 from kube32_controllers.scheduler import Scheduler
 from kube32_controllers.serviceaccount_controller import ServiceAccountController
+from kube32_controllers.volume_protection import VolumeProtection
 from kube32_controllers.workload_controller import DaemonSetController, JobController
 
 from kube32_sim.api.resources import ResourceTable
@@ -83,9 +84,10 @@ class Loops:
         self._runners = [runner(EventExpiry(), EXPIRY_PERIOD)]
         if scheduler is not None:
             self._runners.append(runner(scheduler, every))
-        if options.loops:  # with others to act, what only tells of their doing is not to be missing either
+        if options.loops:  # with others to act, what only tells of it or clears up is not to be missing either
             self._runners.append(runner(DisruptionController(table), at_once))
             self._runners.append(sweeping(ResourceQuotaController(store, table)))
+            self._runners.append(runner(VolumeProtection(), at_once))
         self._runners += [make() for name, make in makers.items() if name in options.loops]
 
     def start(self) -> None:

@@ -227,6 +227,7 @@ def test_describe_many_kinds(kubectl, namespace):
         done = kubectl.run("describe", what)
         assert words in done.stdout
         assert set(done.stderr.splitlines(True)) <= ({ENDPOINTS} if kubectl.minor < 31 else set())
+    kubectl.quietly("delete", "pvc/disk", "--timeout=20s")  # nothing uses it, so nothing protects it
     node = kubectl.quietly("describe", "node", "esp32-0")
     assert f"{namespace} " in section(node, "Non-terminated Pods")
 
