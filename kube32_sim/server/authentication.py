@@ -12,6 +12,8 @@ from urllib.parse import unquote
 from multidict import CIMultiDictProxy
 
 from kube32_sim.api import errors, reviews
+from kube32_sim.api.field_selectors import parse_fields
+from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.strategies.base import Lookup
 from kube32_sim.options import OptionError
 
@@ -137,16 +139,25 @@ OPEN_PATHS = ("/healthz", "/livez", "/readyz", "/version", "/version/")
 """What anybody may read, as upstream's system:public-info-viewer."""
 
 
-def authorize(
-    user: User, verb: str, path: str, group: str, plural: str, name: str, namespace: str, subresource: str
-) -> None:
+def authorize(user: User, info: RequestInfo, query: Query) -> None:
     """Anonymous callers may look at health and version only; ApiError 403 otherwise."""
-    if not user.anonymous or (path in OPEN_PATHS and verb in ("get", "head")):
+    if not user.anonymous or (info.path in OPEN_PATHS and info.verb in ("get", "head")):
         return
-    if not plural:
-        message = f'forbidden: User "{user.name}" cannot {verb} path "{path}"'
+    if not info.plural:
+        message = f'forbidden: User "{user.name}" cannot {info.verb} path "{info.path}"'
         raise errors.forbidden("", "", "", message)
-    resource = f"{plural}/{subresource}" if subresource else plural
+    resource = f"{info.plural}/{info.subresource}" if info.subresource else info.plural
+    namespace = info.namespace or (info.name if info.plural == "namespaces" else "")
     where = f' in the namespace "{namespace}"' if namespace else " at the cluster scope"
-    message = f'User "{user.name}" cannot {verb} resource "{resource}" in API group "{group}"{where}'
-    raise errors.forbidden(group, plural, name, message)
+    message = f'User "{user.name}" cannot {info.verb} resource "{resource}" in API group "{info.group}"{where}'
+    raise errors.forbidden(info.group, info.plural, info.name or _selected(info, query), message)
+
+
+def _selected(info: RequestInfo, query: Query) -> str:
+    """The one object that a list or watch selects by its name: it is asked for as if the path named it."""
+    if info.verb not in ("list", "watch"):
+        return ""
+    try:
+        return parse_fields((query.get("fieldSelector") or ("",))[0]).exact("metadata.name") or ""
+    except errors.ApiError:
+        return ""

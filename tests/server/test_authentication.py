@@ -162,6 +162,29 @@ async def test_a_token_is_bound_to_nothing_strange(guarded: Cluster, kind: str) 
     assert (await ask(guarded, "/api/v1/nodes", f"Bearer {token}")).status == 200
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "what", "where"),
+    [
+        ("GET", "/api/v1/namespaces/a", 'namespaces "a": get "namespaces"', ' in the namespace "a"'),
+        (
+            "PUT",
+            "/api/v1/namespaces/a/finalize",
+            'namespaces "a": update "namespaces/finalize"',
+            ' in the namespace "a"',
+        ),
+        ("GET", "/api/v1/nodes?fieldSelector=metadata.name%3Dn", 'nodes "n": list "nodes"', " at the cluster scope"),
+        ("GET", "/api/v1/nodes?fieldSelector=what", 'nodes: list "nodes"', " at the cluster scope"),
+        ("DELETE", "/api/v1/nodes?fieldSelector=x%3Dn", 'nodes: deletecollection "nodes"', " at the cluster scope"),
+    ],
+)
+async def test_what_anonymous_callers_are_told(guarded: Cluster, method: str, path: str, what: str, where: str) -> None:
+    about, _, asked = what.partition(": ")
+    verb, _, resource = asked.partition(" ")
+    refused = await ask(guarded, path, "", method)
+    message = f'{about} is forbidden: User "system:anonymous" cannot {verb} resource {resource} in API group ""{where}'
+    assert (refused.status, refused.json()["message"]) == (403, message)
+
+
 async def test_without_a_token_file_everybody_is_an_administrator(bare: Cluster) -> None:
     for given in ("", "Bearer whatever", "Basic x"):
         assert (await ask(bare, "/api/v1/nodes", given)).status == 200
