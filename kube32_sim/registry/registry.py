@@ -40,7 +40,10 @@ NAME_ATTEMPTS = 8
 """How often a colliding generated name is made up again (as upstream)."""
 
 Change = Callable[[JsonObject], JsonObject]
-"""(the current object, shared) -> the object wanted, decoded, a new one; raises ApiError."""
+"""(the current object) -> the object wanted, decoded; raises ApiError.
+
+The current object is the stored one: what is answered shares nothing with it that defaults and allocation may change.
+"""
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -124,8 +125,9 @@ async def test_a_dry_run_leaves_no_trace(scheduling: Cluster) -> None:
         return asked(cluster, resource, name, subresource, dry_run=True)
 
     def changed(current: JsonObject) -> JsonObject:
-        current["metadata"]["labels"] = {"changed": "yes"}
-        return current
+        made: JsonObject = copy.deepcopy(current)
+        made["metadata"]["labels"] = {"changed": "yes"}
+        return made
 
     made = await registry.create(dry(PODS), pod("new"))
     assert made.stored is None
@@ -137,7 +139,12 @@ async def test_a_dry_run_leaves_no_trace(scheduling: Cluster) -> None:
         patched = await registry.patch(dry(resource, name), changed)
         assert patched.object()["metadata"]["labels"]["changed"] == "yes"
         await registry.delete(asked(cluster, resource, name), DeleteOptions(dry_run=True))
-    exposed = lambda current: {**current, "spec": {**current["spec"], "type": "NodePort"}}  # noqa: E731
+
+    def exposed(current: JsonObject) -> JsonObject:
+        made: JsonObject = copy.deepcopy(current)
+        made["spec"]["type"] = "NodePort"
+        return made
+
     assert (await registry.patch(dry(SERVICES, "there"), exposed)).object()["spec"]["ports"][0]["nodePort"]
     items = cluster.store.list(("", "pods"))
     await registry.delete_collection(asked(cluster, PODS), items, DeleteOptions(dry_run=True))
