@@ -173,7 +173,7 @@ async def test_views_of_the_same_objects(client: Client) -> None:
     assert "message" not in (await client.list(NEW_EVENTS, "default")).items[0]
     async with client.watch(NEW_EVENTS, "default") as events:
         assert (await take(events, 1))[0].object["note"] == "m"
-    spec = {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 5}
+    spec = {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 5}
     target = {"targetCPUUtilizationPercentage": 70}
     await client.create(SCALERS[0], "default", {"metadata": {"name": "h"}, "spec": {**spec, **target}})
     metric = (await client.get(SCALERS[1], "default", "h"))["spec"]["metrics"][0]

@@ -122,7 +122,7 @@ TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name":
 JOB_TEMPLATE = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}  # type: ignore[dict-item]
 SELECTOR = {"matchLabels": {"a": "b"}}
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-HPA = {"scaleTargetRef": {"kind": "X", "name": "x"}, "maxReplicas": 3}
+HPA = {"scaleTargetRef": {"apiVersion": "x/v1", "kind": "X", "name": "x"}, "maxReplicas": 3}
 CRD = {
     "group": "x.example",
     "names": {"plural": "things", "kind": "Thing"},
