@@ -195,13 +195,11 @@ class TableForm:
         return row.columns
 
     def _template(self, row: ResourceType, stored: StoredObject) -> tables.Template:
+        """Printed is the object as it is stored, in whichever version it is asked for."""
         kept = stored.row
         if kept is not None and kept[0] is row:
             return kept[1]  # type: ignore[no-any-return]
-        obj = stored.object()
-        template = tables.row_template(
-            self._columns(row), obj if self._shapes.native(row) else conversion.to_view(row, obj)
-        )
+        template = tables.row_template(self._columns(row), stored.object())
         stored.row = (row, template)
         return template
 

@@ -222,6 +222,22 @@ async def test_warnings_are_headers_whatever_they_quote(wire: Wire) -> None:
     assert answer.header("warning").startswith('299 - "unknown field')
 
 
+async def test_every_version_prints_the_same_table(bare: Cluster, wire: Wire) -> None:
+    metric = {
+        "type": "Resource",
+        "resource": {"name": "memory", "target": {"type": "AverageValue", "averageValue": "1Gi"}},
+    }
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    spec = {"maxReplicas": 3, "scaleTargetRef": target, "metrics": [metric]}
+    scalers = "namespaces/default/horizontalpodautoscalers"
+    await wire("POST", f"/apis/autoscaling/v2/{scalers}", {"metadata": {"name": "h"}, "spec": spec})
+    tables = [
+        (await wire("GET", f"/apis/autoscaling/{version}/{scalers}", Accept=TABLE)).json() for version in ("v1", "v2")
+    ]
+    assert tables[0]["rows"][0]["cells"][:6] == tables[1]["rows"][0]["cells"][:6]
+    assert tables[0]["rows"][0]["cells"][2] == "memory: <unknown>/1Gi"
+
+
 # HTTP
 
 
