@@ -25,6 +25,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "create-pod": requests.create_pod,
     "list": lists.lists,
     "patch-status": requests.patch_status,
+    "apply": requests.apply,
     "lease": requests.lease_put,
     "delete": requests.delete,
     "watch-all": watches.watch_all,

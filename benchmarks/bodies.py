@@ -13,7 +13,9 @@ PODS = "/api/v1/namespaces/default/pods"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 NODES = "/api/v1/nodes"
+APPS = "/apis/apps/v1/namespaces/default/deployments"
 MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 
@@ -96,6 +98,24 @@ def lease(name: str, second: int, version: str = "") -> bytes:
         "renewTime": f"2026-01-01T00:{minutes:02}:{seconds:02}.000000Z",
     }
     return orjson.dumps({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec})
+
+
+def application(name: str, version: str) -> dict[str, Any]:
+    """A Deployment of 3 KB as a client applies it."""
+    container_of = container("sensor") | {"image": f"registry.example.org/firmware/sensor:{version}"}
+    labels = {"app.kubernetes.io/name": name}
+    volumes = [{"name": "config", "configMap": {"name": "settings"}}]
+    template = {"containers": [container_of, container("uplink")], "volumes": volumes}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "replicas": 3,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": template},
+        },
+    }
 
 
 def status_patch(number: int) -> bytes:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import orjson
+
 from benchmarks.bodies import (
+    APPLY,
+    APPS,
     CONFIG_MAPS,
     LEASES,
     MERGE,
     PODS,
+    application,
     config_map,
     create,
     create_nodes,
@@ -108,6 +113,27 @@ async def patch_status(bench: Bench) -> list[Figure]:
         best = await bench.repeated(server, bodies)
     what = "merge patch of a pod's status, 32 connections"
     return [Figure("patch-status", what, best.each, "ms", 0.5, bound=bound, real="467/s, 4.1 ms", note=best.note)]
+
+
+async def apply(bench: Bench) -> list[Figure]:
+    """Server-side apply of one of 200 Deployments: with another image, and with nothing new."""
+    names = 200
+
+    def applied(number: int, image: int) -> bytes:
+        body = orjson.dumps(application(f"app-{number % names}", f"v{image}"))
+        return request("PATCH", f"{APPS}/app-{number % names}?fieldManager=bench", body, APPLY)
+
+    async with bench.server("--controllers", "none") as server:
+        count = bench.amount(2000)
+        bound = await bench.bound_post(len(applied(0, 0)))
+        changing = await bench.repeated(server, lambda run: (applied(n, 1 + run * count + n) for n in range(count)))
+        await drive(server.port, (applied(number, 0) for number in range(names)), 8)
+        same = await bench.repeated(server, lambda run: (applied(number, 0) for number in range(count)))
+    what = "server-side apply of a Deployment, 32 connections"
+    return [
+        Figure("apply", what, changing.each, "ms", None, bound=bound, note=changing.note),
+        Figure("apply-same", "the same, nothing new", same.each, "ms", None, bound=bound, note=same.note),
+    ]
 
 
 def renewals(versions: dict[str, str], names: list[str], seconds: range) -> Source:
