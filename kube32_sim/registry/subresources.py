@@ -71,11 +71,18 @@ async def put_scale(registry: Registry, asked: Asked, change: Callable[[JsonObje
 
 
 async def patch_scale(
-    registry: Registry, asked: Asked, patch: Patcher | Configuration, wanted: WriteOptions
+    registry: Registry, asked: Asked, patch: Patcher | Configuration, wanted: WriteOptions, warnings: list[str]
 ) -> JsonObject:
-    """The Scale is patched, or a configuration of it applied."""
+    """The Scale is patched, or a configuration of it applied; `warnings` gets the patch's."""
     if isinstance(patch, Patcher):
-        return await put_scale(registry, asked, lambda current: patch.apply(current, wanted.field_validation)[0])
+
+        def patched(current: JsonObject) -> JsonObject:
+            obj, found = patch.apply(current, wanted.field_validation)
+            warnings.extend(found)
+            return obj
+
+        return await put_scale(registry, asked, patched)
+    warnings.extend(patch.warnings)
     row, writer = asked.row, registry.writer(asked)
 
     def apply(shared: JsonObject) -> JsonObject:

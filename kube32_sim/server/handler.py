@@ -387,6 +387,7 @@ class Handler:
             raise errors.path_not_found()
         expected = bodies.expected(sub.group, sub.version, sub.kind)
         if call.info.verb == "get":
+            self._refuse_future(options.get_options(call.query))
             obj = subresources.get_scale(self._registry, call.asked())
         elif call.info.verb == "update":
             wanted = options.update_options(call.query)
@@ -394,5 +395,5 @@ class Handler:
             obj = await subresources.put_scale(self._registry, call.asked(wanted), lambda _: body)
         else:
             patcher, wanted = await self._patcher(call, expected)
-            obj = await subresources.patch_scale(self._registry, call.asked(wanted), patcher, wanted)
-        return self._plain(call, obj)
+            obj = await subresources.patch_scale(self._registry, call.asked(wanted), patcher, wanted, call.warnings)
+        return self._plain(call, obj, 200, list(dict.fromkeys(call.warnings)))

@@ -15,6 +15,7 @@ from kube32_sim.api.builtin import builtin_table
 from kube32_sim.client import Resource
 from kube32_sim.cluster import Cluster
 from kube32_sim.server.documents import Documents
+from tests.support.objects import REPLICASETS, replica_set
 from tests.support.wire import Wire, connected, head
 
 MAPS = Resource("", "v1", "configmaps")
@@ -213,6 +214,17 @@ async def test_a_refusal_tells_the_warnings_too(wire: Wire) -> None:
     patch = {"dta": {}, "metadata": {"labels": {"bad key": ""}}}
     refused = await wire("PATCH", f"{PATH}/a", patch, Content_Type="application/merge-patch+json")
     assert (refused.status, refused.header("warning")) == (422, '299 - "unknown field \\"dta\\""')
+
+
+async def test_scales_are_read_and_written_as_objects_are(bare: Cluster, wire: Wire) -> None:
+    await bare.client.create(REPLICASETS, "default", replica_set("r"))
+    path = "/apis/apps/v1/namespaces/default/replicasets/r/scale"
+    body = {"metadata": {"name": "r"}, "spec": {"replicas": 2}, "odd": 1}
+    for method, media in (("PUT", "application/json"), ("PATCH", "application/merge-patch+json")):
+        answer = await wire(method, path, body, Content_Type=media)
+        assert (answer.status, answer.header("warning")) == (200, '299 - "unknown field \\"odd\\""'), method
+    assert (await wire("GET", f"{path}?resourceVersion=x")).status == 400
+    assert (await wire("GET", f"{path}?resourceVersion=999999999")).status == 504
 
 
 async def test_warnings_are_headers_whatever_they_quote(wire: Wire) -> None:
