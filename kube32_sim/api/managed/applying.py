@@ -53,7 +53,7 @@ def applied(
     fields = without(owned(write.shape, config), write.ignored)
     own = Owned(fields, write.version, last.time if last is not None else "")
     made = merged(write.shape, live, config)
-    if last is not None and last.fields:
+    if last is not None and (last.version != write.version or difference(last.fields, fields)):
         said = own._replace(fields=union(fields, _NAME))
         made = _pruned(write, made, {**owners, manager: said}, last)
     wanted = {**owners, manager: own}
