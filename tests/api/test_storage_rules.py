@@ -312,3 +312,22 @@ def test_reports_about_attachments_are_bounded() -> None:
     assert texts(changed(old, report, "status")[1]) == [
         "status.attachError.message: Too long: may not be more than 262144 bytes"
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "added"),
+    [
+        ({"hostPath": {"path": "/x"}}, {"type": ""}),
+        ({"rbd": {"monitors": ["m"], "image": "i"}}, {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"}),
+        ({"iscsi": {"targetPortal": "t", "iqn": "q", "lun": 1}}, {"iscsiInterface": "default"}),
+    ],
+)
+def test_sources_have_defaults(source: JsonObject, added: JsonObject) -> None:
+    kind = next(iter(source))
+    assert created(volume(**source))[0]["spec"][kind] == source[kind] | added
+
+
+def test_a_report_without_a_phase_is_of_the_first() -> None:
+    for body in (claim(), volume(csi=CSI)):
+        old = created(body)[0] | {"status": {"phase": "Bound"}}
+        assert changed(old, body | {"status": {}}, "status")[0]["status"]["phase"] == "Pending"

@@ -53,9 +53,6 @@ class Service(SpecStrategy):
             spec.setdefault("internalTrafficPolicy", "Cluster")
         if kind == "LoadBalancer":
             spec.setdefault("allocateLoadBalancerNodePorts", True)
-            for entry in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
-                if entry.get("ip"):
-                    entry.setdefault("ipMode", "VIP")
 
     def prepare_create(self, obj: JsonObject, context: Context) -> None:
         super().prepare_create(obj, context)
@@ -72,6 +69,16 @@ class Service(SpecStrategy):
         _drop_what_the_type_lacks(spec, before)
         if spec.get("type") != "LoadBalancer" and (obj.get("status") or {}).get("loadBalancer"):
             obj["status"] = {**obj["status"], "loadBalancer": {}}
+
+    def prepare_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        super().prepare_status_update(obj, old, context)
+        balancer = obj["status"].get("loadBalancer") or {}
+        if obj["spec"].get("type") == "LoadBalancer" and balancer.get("ingress"):
+            entries = [
+                {**each, "ipMode": each.get("ipMode", "VIP")} if each.get("ip") else each
+                for each in balancer["ingress"]
+            ]
+            obj["status"] = {**obj["status"], "loadBalancer": {**balancer, "ingress": entries}}
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         return dns1123_label(name, prefix=prefix)

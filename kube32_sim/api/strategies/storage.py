@@ -9,6 +9,7 @@ from typing import Any
 
 from kube32_sim.api.errors import FieldError
 from kube32_sim.api.strategies.base import Context, Strategy
+from kube32_sim.api.strategies.pod_defaults import default_volume
 from kube32_sim.api.strategies.spec import ALL_METADATA, SpecStrategy, Unversioned
 from kube32_sim.api.validation import storage_claims as claims
 from kube32_sim.api.validation import storage_classes as classes
@@ -25,6 +26,7 @@ class PersistentVolume(SpecStrategy):
         if not spec.get("persistentVolumeReclaimPolicy"):
             spec["persistentVolumeReclaimPolicy"] = "Retain"
         spec.setdefault("volumeMode", "Filesystem")
+        default_volume(spec)
         status = obj.setdefault("status", {})
         if not status.get("phase"):
             status["phase"] = "Pending"
@@ -34,8 +36,9 @@ class PersistentVolume(SpecStrategy):
 
     def prepare_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
         super().prepare_status_update(obj, old, context)
-        status, before = obj["status"], old.get("status") or {}
-        if status.get("phase") != before.get("phase"):
+        before = old.get("status") or {}
+        status = obj["status"] = _with_phase(obj["status"])
+        if status["phase"] != before.get("phase"):
             status["lastPhaseTransitionTime"] = context.now
         elif "lastPhaseTransitionTime" in before:
             status.setdefault("lastPhaseTransitionTime", before["lastPhaseTransitionTime"])
@@ -48,6 +51,11 @@ class PersistentVolume(SpecStrategy):
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
         return [] if context.subresource else volumes.volume_warnings(obj)
+
+
+def _with_phase(status: JsonObject) -> JsonObject:
+    """A status as it is read: a phase that is not told is the first."""
+    return {**status, "phase": status.get("phase") or "Pending"}
 
 
 class PersistentVolumeClaim(SpecStrategy):
@@ -69,6 +77,10 @@ class PersistentVolumeClaim(SpecStrategy):
     def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
         super().prepare_update(obj, old, context)
         claims.agree_on_source(obj["spec"], old["spec"])
+
+    def prepare_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        super().prepare_status_update(obj, old, context)
+        obj["status"] = _with_phase(obj["status"])
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
         return claims.validate_claim(obj["spec"])
