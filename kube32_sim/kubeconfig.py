@@ -51,6 +51,8 @@ def kubeconfig_document(access: Access) -> JsonObject:
     cluster: JsonObject = {"server": access.server}
     if access.ca is not None:
         cluster["certificate-authority-data"] = base64.b64encode(access.ca).decode()
+    elif access.server.startswith("http://"):  # there is no TLS to verify, but some clients want to be told: Node's
+        cluster["insecure-skip-tls-verify"] = True
     user: JsonObject = {"token": access.token} if access.token else {}
     return {
         "apiVersion": "v1",

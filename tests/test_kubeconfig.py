@@ -27,6 +27,13 @@ def test_the_official_client_reads_it(tmp_path: Path) -> None:
     assert client.configuration.host == "http://127.0.0.1:1234"
 
 
+@pytest.mark.parametrize(("server", "told"), [("http://127.0.0.1:1", True), ("https://127.0.0.1:1", None)])
+def test_clients_are_told_that_there_is_no_tls(tmp_path: Path, server: str, told: bool | None) -> None:
+    """Node's client refuses a server without TLS otherwise."""
+    document = yaml.safe_load(write_kubeconfig(tmp_path / "config", Access(server)).read_text())
+    assert document["clusters"][0]["cluster"].get("insecure-skip-tls-verify") is told
+
+
 def test_a_home_folder_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert write_kubeconfig(Path("~/.kube/kube32-sim"), Access("http://x")) == tmp_path / ".kube" / "kube32-sim"
