@@ -245,3 +245,53 @@ def test_a_policy_keeps_networks_it_had_in_an_odd_spelling() -> None:
     old["spec"]["egress"][0]["to"][0]["ipBlock"]["cidr"] = "10.0.0.1/8"
     assert changed(old, blocked("10.0.0.1/8"))[1] == []
     assert changed(old, blocked("10.0.0.2/8"))[1] != []
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (sliced("FQDN", addresses=["a.example.com"]), ["spec.addressType: FQDN endpoints are deprecated"]),
+        (
+            sliced("IPv6", addresses=["2001:DB8::1"]),
+            [
+                'endpoints[0].addresses[0]: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format '
+                '("2001:db8::1")'
+            ],
+        ),
+        (
+            blocked("2001:DB8::/32"),
+            [
+                f'{TO}.ipBlock.cidr: IPv6 CIDR value "2001:DB8::/32" should be in RFC 5952 canonical format '
+                '("2001:db8::/32")'
+            ],
+        ),
+    ],
+)
+def test_odd_spellings_earn_warnings(body: JsonObject, expected: list[str]) -> None:
+    assert created(body)[2] == expected
+
+
+CERTIFICATE, KEY = (f"-----BEGIN {kind}-----\nAAAA\n-----END {kind}-----\n" for kind in ("CERTIFICATE", "PRIVATE KEY"))
+
+
+@pytest.mark.parametrize(
+    ("certificate", "key", "expected"),
+    [
+        ("x", KEY, ["tls: failed to find any PEM data in certificate input"]),
+        (
+            KEY,
+            CERTIFICATE,
+            [
+                "tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs "
+                "may have been switched"
+            ],
+        ),
+        (CERTIFICATE, "x", ["tls: failed to find any PEM data in key input"]),
+        (CERTIFICATE, CERTIFICATE, ["tls: found a certificate rather than a key in the PEM for the private key"]),
+        (CERTIFICATE, KEY, []),
+    ],
+)
+def test_what_is_in_a_tls_secret_is_looked_at(certificate: str, key: str, expected: list[str]) -> None:
+    texts = {"tls.crt": certificate, "tls.key": key}
+    body = of("Secret", api_version="v1", type="kubernetes.io/tls", stringData=texts)
+    assert created(body)[1:] == ([], expected)

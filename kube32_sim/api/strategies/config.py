@@ -49,6 +49,9 @@ class Secret(Strategy):
         found = data.secret_type_fixed(obj, old)
         return found + data.locked(obj, old, "data") + data.validate_secret(obj)
 
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        return data.secret_warnings(obj)
+
 
 class LimitRange(CreatedByPut):
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:

@@ -94,7 +94,7 @@ class Service(SpecStrategy):
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
         if context.subresource == "status":
-            return warnings.service_status_warnings(obj)
+            return warnings.balancer_warnings(obj)
         return warnings.service_warnings(obj)
 
 
@@ -191,6 +191,9 @@ class Endpoints(Strategy):
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
         return endpoints.validate_endpoints(obj)
 
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        return warnings.endpoints_warnings(obj)
+
 
 class EndpointSlice(Strategy):
     def default(self, obj: JsonObject) -> None:
@@ -214,6 +217,9 @@ class EndpointSlice(Strategy):
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return self.validate(obj, context) + immutable(obj.get("addressType"), old.get("addressType"), "addressType")
 
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        return warnings.endpoint_slice_warnings(obj, new=old is None)
+
 
 class Ingress(SpecStrategy):
     def reset_status(self, obj: JsonObject) -> None:
@@ -229,6 +235,8 @@ class Ingress(SpecStrategy):
         return net.validate_ingress_status(obj)
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        if context.subresource == "status":
+            return warnings.balancer_warnings(obj)
         return net.ingress_warnings(obj) if old is None else []
 
 
@@ -260,6 +268,9 @@ class NetworkPolicy(SpecStrategy):
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return net.validate_network_policy(obj["spec"], net.networks_of(old))
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        return warnings.network_policy_warnings(obj)
 
 
 class IPAddress(SpecStrategy):

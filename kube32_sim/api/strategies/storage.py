@@ -187,14 +187,18 @@ class ResourceClaim(SpecStrategy):
     status_locks = ALL_METADATA
 
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
-        for request in (spec.get("devices") or {}).get("requests") or ():
-            if (exact := request.get("exactly")) is not None:
-                _default_request(exact)
-            for alternative in request.get("firstAvailable") or ():
-                _default_request(alternative)
+        _default_requests(spec)
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return immutable(obj["spec"], old["spec"], "spec")
+
+
+def _default_requests(spec: JsonObject) -> None:
+    for request in (spec.get("devices") or {}).get("requests") or ():
+        if (exact := request.get("exactly")) is not None:
+            _default_request(exact)
+        for alternative in request.get("firstAvailable") or ():
+            _default_request(alternative)
 
 
 def _default_request(request: JsonObject) -> None:
@@ -205,6 +209,9 @@ def _default_request(request: JsonObject) -> None:
 
 class ResourceClaimTemplate(SpecStrategy):
     returns_deleted = True
+
+    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
+        _default_requests(spec.get("spec") or {})
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return immutable(obj["spec"], old["spec"], "spec")

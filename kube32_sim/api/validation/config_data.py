@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any
 
 import orjson
@@ -100,3 +101,44 @@ def _docker_config(data: JsonObject, key: str) -> list[FieldError]:
 def secret_type_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
     kind = new.get("type", "")
     return [] if kind == old.get("type", "") else [invalid_value("type", kind, IMMUTABLE)]
+
+
+_PEM_TYPES = re.compile(r"-----BEGIN ([^-\n]+)-----\r?\n.*?-----END \1-----", re.DOTALL)
+
+
+def secret_warnings(secret: JsonObject) -> list[str]:
+    """A TLS secret is taken whatever is in it; what Go would say of its contents is said."""
+    if secret.get("type") != "kubernetes.io/tls":
+        return []
+    data = secret.get("data") or {}
+    certificate, key = (_pem_types(data.get(name, "")) for name in ("tls.crt", "tls.key"))
+    if "CERTIFICATE" not in certificate:
+        return [f"tls: {_no_certificate(certificate)}"]
+    if not any(kind.endswith("PRIVATE KEY") for kind in key):
+        return [f"tls: {_no_key(key)}"]
+    return []
+
+
+def _pem_types(encoded: str) -> list[str]:
+    return _PEM_TYPES.findall(base64.b64decode(encoded).decode("latin-1"))
+
+
+def _no_certificate(found: list[str]) -> str:
+    if not found:
+        return "failed to find any PEM data in certificate input"
+    if len(found) == 1 and found[0].endswith("PRIVATE KEY"):
+        why = "but did find a private key; PEM inputs may have been switched"
+        return f"failed to find certificate PEM data in certificate input, {why}"
+    kinds = " ".join(found)
+    after = f"after skipping PEM blocks of the following types: [{kinds}]"
+    return f'failed to find "CERTIFICATE" PEM block in certificate input {after}'
+
+
+def _no_key(found: list[str]) -> str:
+    if not found:
+        return "failed to find any PEM data in key input"
+    if found == ["CERTIFICATE"]:
+        return "found a certificate rather than a key in the PEM for the private key"
+    kinds = " ".join(found)
+    after = f"after skipping PEM blocks of the following types: [{kinds}]"
+    return f'failed to find PEM block with type ending in "PRIVATE KEY" in key input {after}'

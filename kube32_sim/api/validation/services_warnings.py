@@ -57,10 +57,44 @@ def _of_type(spec: JsonObject) -> list[str]:
     return found
 
 
-def service_status_warnings(service: JsonObject) -> list[str]:
-    balancer = (service.get("status") or {}).get("loadBalancer") or {}
+def balancer_warnings(obj: JsonObject) -> list[str]:
+    """About the status of a Service or an Ingress."""
+    balancer = (obj.get("status") or {}).get("loadBalancer") or {}
     return [
         each
         for index, entry in enumerate(balancer.get("ingress") or ())
         for each in ip_warnings(entry.get("ip", ""), f"status.loadBalancer.ingress[{index}]")
+    ]
+
+
+def network_policy_warnings(policy: JsonObject) -> list[str]:
+    found: list[str] = []
+    for field, peers in (("ingress", "from"), ("egress", "to")):
+        for index, rule in enumerate(policy["spec"].get(field) or ()):
+            for place, peer in enumerate(rule.get(peers) or ()):
+                block, path = peer.get("ipBlock") or {}, f"spec.{field}[{index}].{peers}[{place}].ipBlock"
+                found += cidr_warnings(block.get("cidr", ""), f"{path}.cidr")
+                for at, text in enumerate(block.get("except") or ()):
+                    found += cidr_warnings(text, f"{path}.except[{at}]")
+    return found
+
+
+def endpoints_warnings(endpoints: JsonObject) -> list[str]:
+    return [
+        each
+        for index, subset in enumerate(endpoints.get("subsets") or ())
+        for field in ("addresses", "notReadyAddresses")
+        for place, address in enumerate(subset.get(field) or ())
+        for each in ip_warnings(address.get("ip", ""), f"subsets[{index}].{field}[{place}].ip")
+    ]
+
+
+def endpoint_slice_warnings(obj: JsonObject, *, new: bool) -> list[str]:
+    if obj.get("addressType") == "FQDN":
+        return ["spec.addressType: FQDN endpoints are deprecated"] if new else []
+    return [
+        each
+        for index, endpoint in enumerate(obj.get("endpoints") or ())
+        for place, text in enumerate(endpoint.get("addresses") or ())
+        for each in ip_warnings(text, f"endpoints[{index}].addresses[{place}]")
     ]
