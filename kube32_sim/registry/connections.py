@@ -14,12 +14,16 @@ from kube32_sim.storage.interface import JsonObject
 
 def refusal(registry: Registry, asked: Asked, container: str = "") -> errors.ApiError:
     """What to answer, since no containers run here; raises ApiError for what upstream refuses before it connects."""
-    what = asked.subresource
+    what, port = asked.subresource, ""
     if what == "proxy":
-        asked = asked._replace(name=_proxied(asked))
-    obj = registry.get(asked).object()
-    if asked.row.kind == "Pod":
-        _check_pod(obj, asked, container)
+        name, port = _proxied(asked)
+        asked = asked._replace(name=name)
+    if asked.row.kind == "Service":
+        _check_service(registry, asked, port)
+    else:
+        obj = registry.get(asked).object()
+        if asked.row.kind == "Pod":
+            _check_pod(obj, asked, container)
     message = f"{what} is not supported: {asked.row.kind.lower()} {asked.name} is simulated, nothing runs in it"
     if what == "attach":  # who attaches waits for the end
         message += f"; its annotation {RUN_SECONDS} says when it ends"
@@ -39,19 +43,29 @@ def _check_pod(pod: JsonObject, asked: Asked, container: str) -> None:
 
 def _is_reachable(pod: JsonObject) -> bool:
     """Whether the pod has an address that a proxy may connect to."""
-    addresses = (pod.get("status") or {}).get("podIPs") or []
+    status = pod.get("status") or {}
+    addresses = status.get("podIPs") or [{"ip": status.get("podIP", "")}]
     try:
-        address = ip_address(addresses[0]["ip"])
-    except (IndexError, KeyError, ValueError):
+        address = ip_address(addresses[0].get("ip", ""))
+    except ValueError:
         return False
     return not (address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified)
 
 
-def _proxied(asked: Asked) -> str:
-    """The object in `name`, `name:port` or `scheme:name:port`."""
+def _check_service(registry: Registry, asked: Asked, port: str) -> None:
+    """A port that is given by its number is looked up in the Service; where to go then, in its Endpoints."""
+    if port.isdecimal():
+        registry.get(asked)
+    row = registry.table.by_storage(("", "endpoints"))
+    registry.bring_up_to_date(row)
+    registry.get(asked._replace(row=row, subresource=""))
+
+
+def _proxied(asked: Asked) -> tuple[str, str]:
+    """The object and the port in `name`, `name:port` or `scheme:name:port`."""
     parts = asked.name.split(":")
     scheme, name = (parts[0], parts[1]) if len(parts) == 3 else ("", parts[0])
     if len(parts) > 3 or not name or scheme not in ("", "http", "https"):
         kind = asked.row.kind.lower()
         raise errors.bad_request(f"invalid {kind} request {errors.go_value(asked.name)}")
-    return name
+    return name, parts[-1] if len(parts) > 1 else ""

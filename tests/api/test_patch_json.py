@@ -94,6 +94,16 @@ def test_what_is_no_json_patch(operations: Any) -> None:
     assert raised.value.code == 400
 
 
+@pytest.mark.parametrize(("value", "same"), [(2, True), (2.0, False), (True, False), ("2", False)])
+def test_numbers_are_the_same_as_they_are_written(value: Any, same: bool) -> None:
+    operations = [{"op": "test", "path": "/replicas", "value": value}]
+    if same:
+        assert apply_json_patch({"replicas": 2}, operations) == {"replicas": 2}
+        return
+    with pytest.raises(ApiError):
+        apply_json_patch({"replicas": 2}, operations)
+
+
 def test_null_is_a_patch_but_no_operation() -> None:
     assert apply_json_patch(OBJECT, None) == OBJECT
     with pytest.raises(ApiError) as raised:

@@ -9,7 +9,7 @@ import pytest
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.reviews import claims_of
-from kube32_sim.client import NODES, PODS, Resource
+from kube32_sim.client import NODES, PODS, SERVICES, Resource
 from kube32_sim.cluster import Cluster
 from kube32_sim.registry import connections, subresources
 from kube32_sim.registry.asked import Asked
@@ -20,6 +20,7 @@ from tests.support.objects import node, pod
 JsonObject = dict[str, Any]
 ACCOUNTS = Resource("", "v1", "serviceaccounts")
 SECRETS = Resource("", "v1", "secrets")
+ENDPOINTS = Resource("", "v1", "endpoints")
 
 
 def asked(cluster: Cluster, plural: str, name: str, subresource: str) -> Asked:
@@ -134,6 +135,30 @@ async def test_what_is_refused_before_a_connection(
     with pytest.raises(ApiError) as caught:
         connections.refusal(cluster.registry, asked(cluster, "pods", name, subresource), container)
     assert (caught.value.code, caught.value.message) == (400, message)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("none", 404, 'endpoints "none" not found'),
+        ("none:80", 404, 'services "none" not found'),
+        ("alone", 404, 'endpoints "alone" not found'),
+        ("alone:80", 404, 'endpoints "alone" not found'),
+        ("ftp:s:80", 400, 'invalid service request "ftp:s:80"'),
+        ("s:80", 501, "proxy is not supported: service s is simulated, nothing runs in it"),
+        ("http:s:web", 501, "proxy is not supported: service s is simulated, nothing runs in it"),
+    ],
+)
+async def test_what_a_service_s_proxy_reaches(cluster: Cluster, name: str, code: int, message: str) -> None:
+    client = cluster.client
+    for each in ("s", "alone"):
+        await client.create(SERVICES, "default", {"metadata": {"name": each}, "spec": {"ports": [{"port": 80}]}})
+    await client.create(ENDPOINTS, "default", {"metadata": {"name": "s"}})
+    try:
+        error = connections.refusal(cluster.registry, asked(cluster, "services", name, "proxy"))
+    except ApiError as raised:
+        error = raised
+    assert (error.code, error.message) == (code, message)
 
 
 async def test_a_connection_that_could_be_made_is_not_supported(cluster: Cluster) -> None:

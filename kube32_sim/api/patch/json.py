@@ -171,14 +171,14 @@ def _test(draft: _Draft, operation: Mapping[str, Any]) -> None:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Equal as JSON: `true` is not `1`."""
+    """Equal as JSON texts: `true` is not `1`, and neither is `1.0`."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(_same(left[name], right[name]) for name in left)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(_same, left, right))
-    return bool(left == right)
+    return type(left) is type(right) and bool(left == right)
 
 
 _OPERATIONS: dict[str, Callable[[_Draft, Mapping[str, Any]], None]] = {
