@@ -9,7 +9,7 @@ from test_admission import Objects, context, mutated, pod, refusal
 
 from kube32_sim.api import admission
 from kube32_sim.api.admission import AdmissionConfig
-from kube32_sim.api.admission.pod_security_checks import violations
+from kube32_sim.api.admission.pod_security_checks import violated, violations
 from kube32_sim.api.errors import ApiError
 
 JsonObject = dict[str, Any]
@@ -135,3 +135,54 @@ def test_host_ports_are_listed_as_text() -> None:
     ports = [{"containerPort": number, "hostPort": number} for number in (90, 8080)]
     spec = {"containers": [{"name": "app", "image": "i", "ports": ports}]}
     assert violations(spec, "baseline") == 'hostPort (container "app" uses hostPorts 8080, 90)'
+
+
+def test_pods_with_users_of_their_own_may_be_root_within() -> None:
+    container = {
+        "name": "app",
+        "securityContext": {
+            "runAsUser": 0,
+            "procMount": "Unmasked",
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }
+    spec = {"hostUsers": False, "containers": [container]}
+    unmasked = 'procMount (container "app" must not set securityContext.procMount to "Unmasked")'
+    assert violations(spec, "baseline") == ""
+    assert violations(spec, "restricted") == unmasked
+    assert violations(spec, "baseline", "v1.34") == unmasked
+    assert violations(spec, "restricted", "v1.34") == (
+        f'{unmasked}, runAsNonRoot != true (pod or container "app" must set securityContext.runAsNonRoot=true), '
+        'runAsUser=0 (container "app" must not set runAsUser=0)'
+    )
+
+
+def test_older_standards_forbid_less_or_more() -> None:
+    spec = {
+        "containers": [{"name": "app", "livenessProbe": {"httpGet": {"host": "h"}}}],
+        "securityContext": {
+            "runAsNonRoot": True,
+            "sysctls": [{"name": "net.ipv4.tcp_rmem", "value": "1"}],
+            "seLinuxOptions": {"type": "container_engine_t"},
+            "seccompProfile": {"type": "Unconfined"},
+        },
+    }
+    assert violated(spec, "baseline") == ["probe or lifecycle host", "seccompProfile"]
+    assert violated(spec, "baseline", "v1.99") == violated(spec, "baseline")
+    assert violated(spec, "baseline", "v1.30") == ["seLinuxOptions", "seccompProfile", "forbidden sysctls"]
+    assert violated(spec, "restricted", "v1.0") == ["seLinuxOptions", "forbidden sysctls"]
+
+
+def test_what_is_enforced_is_warned_of_too() -> None:
+    workload = {"metadata": {"name": "d"}, "spec": {"template": pod(hostPID=True)}}
+
+    def told(**labels: str) -> list[str]:
+        where = context("deployments", {("", "namespaces"): [namespace(**labels)]}, "apps")
+        return list(admission.mutate("create", workload, None, where, AdmissionConfig()))
+
+    text = "host namespaces (hostPID=true)"
+    assert told(enforce="baseline") == [f'would violate PodSecurity "baseline:latest": {text}']
+    assert told(enforce="baseline", enforce_version="v1.30") == [f'would violate PodSecurity "baseline:v1.30": {text}']
+    assert told(enforce="baseline", warn="privileged") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from pod_objects import after, pod
 from strategy_objects import changed, created, texts
 
@@ -34,7 +35,67 @@ def test_reported_addresses_are_one_of_each_family() -> None:
     assert after(old, {"podIP": "10.0.0.1", "podIPs": addresses}) == [
         'status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.1"}]: may specify no more than one IP for each '
         "IP family",
-        'status.podIPs[1]: Duplicate value: {"IP":"10.0.0.1"}',
+    ]
+    old["status"] |= {"podIP": "10.0.0.01", "podIPs": [{"ip": "10.0.0.01"}]}
+    assert after(old, {"podIP": "10.0.0.01", "podIPs": [{"ip": "10.0.0.01"}]}) == []
+
+
+def test_a_report_is_about_the_pod_as_it_is() -> None:
+    old = created(pod(nodeName="n"))[0]
+    report = {"nominatedNodeName": "m", "observedGeneration": -1, "conditions": [{"type": "a b"}]}
+    found = after(old, report)
+    assert found[0].startswith('status.conditions[0].Type: Invalid value: "a b": name part must consist of')
+    assert found[1:] == [
+        "status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a node",
+        "status.observedGeneration: Invalid value: -1: must be a non-negative integer",
+    ]
+
+
+def rule(action: str, *values: int) -> JsonObject:
+    return {"action": action, "exitCodes": {"operator": "In", "values": list(values)}}
+
+
+@pytest.mark.parametrize(
+    ("container", "stays"),
+    [
+        ({}, True),
+        ({"restartPolicy": "OnFailure"}, False),
+        ({"restartPolicy": "Never", "restartPolicyRules": [rule("Restart", 3)]}, False),
+        ({"restartPolicy": "Never", "restartPolicyRules": [rule("Restart", 4)]}, True),
+        ({"restartPolicy": "Never", "restartPolicyRules": [rule("RestartAllContainers", 4)]}, False),
+    ],
+)
+def test_what_ended_stays_so_unless_its_rules_start_it_again(container: JsonObject, stays: bool) -> None:
+    spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i", **container}]}
+    old, failures, _ = created(pod(**spec))
+    assert not failures
+    old["status"]["containerStatuses"] = [{"name": "c", "state": {"terminated": {"exitCode": 3}}}]
+    found = after(old, {"containerStatuses": [{"name": "c", "state": {"running": {}}}]})
+    why = "status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state"
+    assert found == ([why] if stays else [])
+
+
+def test_the_claim_for_extended_resources() -> None:
+    resources = {"limits": {"example.com/a": "1"}}
+    old = created(pod(containers=[{"name": "c", "image": "i", "resources": resources}]))[0]
+    good = {"containerName": "c", "resourceName": "example.com/a", "requestName": "r"}
+    claim = {"resourceClaimName": "x", "requestMappings": [good]}
+    at = "status.extendedResourceClaimStatus"
+    assert after(old, {"extendedResourceClaimStatus": claim}) == []
+    assert after(old, {"extendedResourceClaimStatus": {}}) == [
+        f"{at}.requestMappings: Required value: at least one request mapping is required",
+        f"{at}.resourceClaimName: Required value",
+    ]
+    wrong = [good, good, {**good, "containerName": "d"}, {**good, "resourceName": "cpu"}]
+    assert [
+        text.partition(": ")[0]
+        for text in after(old, {"extendedResourceClaimStatus": {**claim, "requestMappings": wrong}})
+    ] == [
+        f"{at}.requestMappings[1].containerName",
+        f"{at}.requestMappings[1].resourceName",
+        f"{at}.requestMappings[1].requestName",
+        f"{at}.requestMappings[2].containerName",
+        f"{at}.requestMappings[3].resourceName",
     ]
 
 
@@ -50,7 +111,7 @@ def test_reported_claims_users_and_health_are_checked() -> None:
     assert after(old, report) == [
         'status.resourceClaimStatuses[0].name: Invalid value: "x": must match the name of an entry in '
         "`spec.resourceClaims`",
-        f"{at}.linux.uid: Invalid value: -1: must be between 0 and 4294967295, inclusive",
+        f"{at}.user.linux.uid: Invalid value: -1: must be between 0 and 2147483647, inclusive",
         f'{at}.allocatedResourcesStatus[0].name: Invalid value: "cpu": must match one of the container\'s resource '
         "requests",
         f'{at}.allocatedResourcesStatus[0].resources[0].health: Unsupported value: "Odd": supported values: "Healthy", '
@@ -94,6 +155,32 @@ def test_a_resize_changes_nothing_else() -> None:
     two = sized(cpu="1")
     two["spec"]["containers"].append({"name": "d", "image": "i"})
     assert resized(old, two) == ["spec.containers: Forbidden: containers may not be added or removed on resize"]
+
+
+def test_containers_that_start_a_pod_are_resized_too() -> None:
+    first = {"name": "first", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    old = created(pod({"resources": {"requests": {"cpu": "1"}}}, initContainers=[first]))[0]
+    bigger = {**first, "resources": {"requests": {"cpu": "2"}}}
+    assert resized(old, pod({"resources": {"requests": {"cpu": "1"}}}, initContainers=[bigger])) == []
+    more = {**first, "resources": {"requests": {"cpu": "1", "ephemeral-storage": "1"}}}
+    assert resized(old, pod({"resources": {"requests": {"cpu": "1"}}}, initContainers=[more])) == [
+        "spec.initContainers[0]: Forbidden: only cpu and memory resources for init or sidecar containers are mutable"
+    ]
+
+
+def test_a_pod_as_a_whole_is_resized() -> None:
+    old = created(pod(resources={"requests": {"cpu": "1"}}))[0]
+    assert resized(old, pod(resources={"requests": {"cpu": "2"}})) == []
+    assert resized(old, pod()) == [
+        'spec: Invalid value: "Burstable": Pod QOS Class may not change as a result of resizing',
+        "spec.resources: Forbidden: pod-level resources cannot be removed",
+    ]
+    assert resized(old, pod(resources={"requests": {"memory": "1"}})) == [
+        "spec.resources.requests: Forbidden: pod-level resource requests cannot be removed"
+    ]
+    assert resized(
+        old, pod(resources={"requests": {"cpu": "1", "hugepages-2Mi": "2Mi"}, "limits": {"hugepages-2Mi": "2Mi"}})
+    ) == ["spec: Forbidden: only cpu and memory resources are mutable at pod-level"]
 
 
 def warned(container: JsonObject | None = None, **spec: Any) -> list[str]:

@@ -77,8 +77,20 @@ def test_a_node_keeps_its_provider_and_range() -> None:
 
 def test_the_ranges_of_a_node_are_one_of_each_family() -> None:
     found = texts(created(body("Node", spec={"podCIDRs": ["10.1.0.0/24", "10.1.0.0/24", "x"]}))[1])
-    assert [text.partition(": ")[0] for text in found] == ["spec.podCIDRs[2]", "spec.podCIDRs", "spec.podCIDRs[1]"]
+    assert [text.partition(": ")[0] for text in found] == ["spec.podCIDRs[2]", "spec.podCIDRs"]
     assert found[1].endswith("may specify no more than one CIDR for each IP family")
+
+
+def test_the_features_of_a_node_are_in_order() -> None:
+    old = created(body("Node"))[0]
+    report = body("Node", status={"declaredFeatures": ["B", "A/b", "A/b", "c"]})
+    found = texts(changed(old, report, "status")[1])
+    assert found[:2] == [
+        'status.declaredFeatures[1]: Invalid value: "A/b": list must be sorted alphabetically',
+        'status.declaredFeatures[2]: Duplicate value: "A/b"',
+    ]
+    assert found[2].startswith('status.declaredFeatures[3]: Invalid value: "c": invalid feature name "c": must start')
+    assert len(found) == 3
 
 
 def test_a_report_names_an_address_once() -> None:

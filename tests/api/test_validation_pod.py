@@ -56,7 +56,7 @@ CONTAINER_CASES: list[tuple[JsonObject, list[str]]] = [
         {"env": [{"name": "A", "valueFrom": {}}]},
         [
             f'{AT}.env[0].valueFrom: Invalid value: "": must specify one of: `fieldRef`, `resourceFieldRef`, '
-            "`configMapKeyRef` or `secretKeyRef`"
+            "`configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         ],
     ),
     (
@@ -111,7 +111,7 @@ CONTAINER_CASES: list[tuple[JsonObject, list[str]]] = [
     (
         {"securityContext": {"runAsUser": -1, "procMount": "Odd"}},
         [
-            f"{AT}.securityContext.runAsUser: Invalid value: -1: must be between 0 and 4294967295, inclusive",
+            f"{AT}.securityContext.runAsUser: Invalid value: -1: must be between 0 and 2147483647, inclusive",
             f'{AT}.securityContext.procMount: Unsupported value: "Odd": supported values: "Default", "Unmasked"',
         ],
     ),

@@ -84,7 +84,7 @@ CASES: list[tuple[JsonObject, list[str]]] = [
     (
         {"securityContext": {"seccompProfile": {"type": "RuntimeDefault", "localhostProfile": "x"}, "runAsUser": -1}},
         [
-            f"{AT}.securityContext.runAsUser: Invalid value: -1: must be between 0 and 4294967295, inclusive",
+            f"{AT}.securityContext.runAsUser: Invalid value: -1: must be between 0 and 2147483647, inclusive",
             f'{AT}.securityContext.seccompProfile.localhostProfile: Invalid value: {{"Type":"RuntimeDefault",'
             '"LocalhostProfile":"x"}: can only be set when seccomp type is Localhost',
         ],

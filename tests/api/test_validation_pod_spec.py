@@ -26,7 +26,7 @@ CASES: list[tuple[JsonObject, list[str]]] = [
             '"y"}: at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified',
         ],
     ),
-    ({"os": {"name": ""}}, ["spec.os.name: Required value: cannot be empty"]),
+    ({"os": {"name": ""}}, ["spec.os.name: Required value"]),
     (
         {"os": {"name": "beos"}},
         ['spec.os: Unsupported value: "beos": supported values: "linux", "windows"'],
@@ -67,7 +67,7 @@ CASES: list[tuple[JsonObject, list[str]]] = [
     ),
     (
         {"tolerations": [{"key": "k", "operator": "Gt", "value": "1"}]},
-        ['spec.tolerations[0].operator: Unsupported value: "Gt": supported values: "Equal", "Exists"'],
+        ['spec.tolerations[0].operator: Unsupported value: "Gt": supported values: "Equal", "Exists", "Lt", "Gt"'],
     ),
 ]
 
@@ -189,4 +189,28 @@ def test_init_containers_count_for_the_resources_of_a_pod() -> None:
 def test_hostnames_of_pods() -> None:
     assert refused(hostnameOverride="a.b") == []
     assert [text.partition(":")[0] for text in refused(hostnameOverride="a" * 65)] == ["spec.hostnameOverride"]
-    assert len(refused(hostnameOverride="a", hostNetwork=True)) == 1
+    assert refused(hostnameOverride="", hostNetwork=True, setHostnameAsFQDN=True)[:2] == [
+        "spec.hostnameOverride: Forbidden: may not be specified when setHostnameAsFQDN is true",
+        "spec.hostnameOverride: Forbidden: may not be specified when hostNetwork is true",
+    ]
+
+
+def test_pods_with_users_of_their_own() -> None:
+    devices = [{"name": "v", "devicePath": "/d"}]
+    container = {"name": "c", "image": "i", "volumeDevices": devices}
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "x"}}]
+    assert refused(hostUsers=False, hostNetwork=True, hostIPC=True, containers=[container], volumes=volumes) == [
+        "spec.hostNetwork: Forbidden: when `hostUsers` is false",
+        "spec.HostIPC: Forbidden: when `hostUsers` is false",
+        "spec.containers[0].volumeDevices: Forbidden: when `hostUsers` is false",
+    ]
+
+
+def test_no_restart_for_the_sake_of_a_resize_while_a_pod_starts() -> None:
+    policies = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
+    first = {"name": "first", "image": "i", "resizePolicy": policies}
+    assert refused(initContainers=[{**first, "restartPolicy": "Always"}]) == []
+    assert refused(initContainers=[first]) == [
+        'spec.initContainers[0].resizePolicy[0].restartPolicy: Invalid value: "RestartContainer": must not be set to '
+        "'RestartContainer' for non-sidecar initContainers"
+    ]

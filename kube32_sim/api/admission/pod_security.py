@@ -2,7 +2,7 @@
 
 `enforce` refuses pods, `warn` only tells, also about the pods that a workload's template would make; whoever changes
 what a namespace enforces is told which of its pods would not be let in.  What the levels forbid is in
-`pod_security_checks`; only the newest version of the standards is known.
+`pod_security_checks`.
 """
 
 from __future__ import annotations
@@ -36,33 +36,39 @@ TEMPLATES = {
 
 
 def _policy(context: Context, mode: str) -> tuple[str, str]:
-    """(level, how messages call it) that the namespace asks for; ("", "") where it forbids nothing."""
+    """(level, version) that the namespace asks for; ("", "") where it forbids nothing.
+
+    Who asks for no warnings but has a level enforced is warned of what that forbids.
+    """
     namespace = context.cluster.get(NAMESPACES, "", context.namespace)
     labels = ((namespace or {}).get("metadata") or {}).get("labels") or {}
-    level = labels.get(_LABEL + mode, "")
+    level, version = labels.get(_LABEL + mode), labels.get(f"{_LABEL}{mode}-version")
+    if mode == "warn" and level is None:
+        level = labels.get(f"{_LABEL}enforce")
+        version = version or labels.get(f"{_LABEL}enforce-version")
     if level not in LEVELS:
         return "", ""
-    return level, f"{level}:{labels.get(f'{_LABEL}{mode}-version', 'latest')}"
+    return level, version if version and _is_version(version) else "latest"
 
 
 def warnings(obj: JsonObject, context: Context) -> list[str]:
     """What the namespace wants to be told about a pod, or about the pods of a workload."""
-    level, shown = _policy(context, "warn")
+    level, version = _policy(context, "warn")
     if not level:
         return []
     spec: Any = obj
     for key in (*TEMPLATES.get(context.row.storage, ()), "spec"):
         spec = (spec or {}).get(key)
-    wrong = violations(spec or {}, level)
-    return [f'would violate PodSecurity "{shown}": {wrong}'] if wrong else []
+    wrong = violations(spec or {}, level, version)
+    return [f'would violate PodSecurity "{level}:{version}": {wrong}'] if wrong else []
 
 
 def validate(obj: JsonObject, context: Context) -> None:
     """403 for a pod that the namespace's enforced level forbids."""
-    level, shown = _policy(context, "enforce")
-    wrong = violations(obj["spec"], level) if level else ""
+    level, version = _policy(context, "enforce")
+    wrong = violations(obj["spec"], level, version) if level else ""
     if wrong:
-        raise refuse(context, obj, f'violates PodSecurity "{shown}": {wrong}')
+        raise refuse(context, obj, f'violates PodSecurity "{level}:{version}": {wrong}')
 
 
 def is_significant(new: JsonObject, old: JsonObject) -> bool:
@@ -117,7 +123,7 @@ def namespace_warnings(obj: JsonObject, old: JsonObject, context: Context) -> li
         return []
     pods: dict[str, list[str]] = {}
     for pod in context.cluster.list(PODS, context.name):
-        if reasons := violated(pod["spec"], level):
+        if reasons := violated(pod["spec"], level, version):
             pods.setdefault(", ".join(reasons), []).append(pod["metadata"]["name"])
     if not pods:
         return []

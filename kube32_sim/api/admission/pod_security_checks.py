@@ -2,11 +2,13 @@
 
 Each check answers at most one text, `reason (detail)`, worded as upstream's admission words it; their order is that of
 the answers.  Where a restricted check is a stricter form of a baseline one, `restricted` has only the stricter.
+A version of the standards is the minor version of the Kubernetes that they came with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from typing import Any
 
 JsonObject = dict[str, Any]
@@ -20,23 +22,31 @@ def _words(*lines: str) -> frozenset[str]:
 _DEFAULT_CAPABILITIES = _words(
     "AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID SETPCAP SETUID SYS_CHROOT"
 )
-_SAFE_SYSCTLS = _words(
-    "kernel.shm_rmid_forced net.ipv4.ip_local_port_range net.ipv4.ip_unprivileged_port_start net.ipv4.tcp_syncookies",
-    "net.ipv4.ping_group_range net.ipv4.ip_local_reserved_ports net.ipv4.tcp_keepalive_time net.ipv4.tcp_fin_timeout",
-    "net.ipv4.tcp_keepalive_intvl net.ipv4.tcp_keepalive_probes net.ipv4.tcp_rmem net.ipv4.tcp_wmem",
-)
+_SAFE_SYSCTLS: dict[int, frozenset[str]] = {
+    0: _words(
+        "kernel.shm_rmid_forced net.ipv4.ip_local_port_range net.ipv4.ip_unprivileged_port_start",
+        "net.ipv4.tcp_syncookies net.ipv4.ping_group_range",
+    ),
+    27: _words("net.ipv4.ip_local_reserved_ports"),
+    29: _words(
+        "net.ipv4.tcp_keepalive_time net.ipv4.tcp_fin_timeout net.ipv4.tcp_keepalive_intvl",
+        "net.ipv4.tcp_keepalive_probes",
+    ),
+    32: _words("net.ipv4.tcp_rmem net.ipv4.tcp_wmem"),
+}
 _SAFE_VOLUMES = _words("configMap csi downwardAPI emptyDir ephemeral persistentVolumeClaim projected secret image")
-_SE_LINUX_TYPES = ("", "container_t", "container_init_t", "container_kvm_t", "container_engine_t")
+_SE_LINUX_TYPES = ("", "container_t", "container_init_t", "container_kvm_t")
+LEVELS = ("baseline", "restricted")
 
 
-def violations(spec: JsonObject, level: str) -> str:
+def violations(spec: JsonObject, level: str, version: str = "latest") -> str:
     """What a pod spec does that a level forbids, in one text; "" where nothing."""
-    return ", ".join(text for check in LEVELS[level] if (text := check(spec)))
+    return ", ".join(text for check in _checks(level, version) if (text := check(spec)))
 
 
-def violated(spec: JsonObject, level: str) -> list[str]:
+def violated(spec: JsonObject, level: str, version: str = "latest") -> list[str]:
     """The same without who does it."""
-    return [text.partition(" (")[0] for check in LEVELS[level] if (text := check(spec))]
+    return [text.partition(" (")[0] for check in _checks(level, version) if (text := check(spec))]
 
 
 def _containers(spec: JsonObject) -> Iterator[JsonObject]:
@@ -130,6 +140,7 @@ def _handlers(spec: JsonObject) -> str:
     hosts = sorted(set().union(*(_handler_hosts(each) for each in using)))
     verb = "uses" if len(using) == 1 else "use"
     word = _plural("probe or lifecycle host", len(hosts))
+    using.sort(key=lambda each: str(each.get("name", "")))
     return _told("probe or lifecycle host", f"{_named(using)} {verb} {word} {_quoted(hosts)}")
 
 
@@ -144,17 +155,17 @@ def _proc_mount(spec: JsonObject) -> str:
     return _told("procMount", _does(who, f"must not set securityContext.procMount to {_quoted(kinds)}"))
 
 
-def _se_linux(spec: JsonObject) -> str:
+def _se_linux(allowed: Sequence[str], spec: JsonObject) -> str:
     def options(owner: JsonObject) -> JsonObject:
         found: JsonObject = _security(owner).get("seLinuxOptions") or {}
         return found
 
     def wrong(owner: JsonObject) -> bool:
         given = options(owner)
-        return bool(given.get("type", "") not in _SE_LINUX_TYPES or given.get("user") or given.get("role"))
+        return bool(given.get("type", "") not in allowed or given.get("user") or given.get("role"))
 
     owners = [spec, *_containers(spec)]
-    kinds = sorted({options(owner).get("type", "") for owner in owners}.difference(_SE_LINUX_TYPES))
+    kinds = sorted({options(owner).get("type", "") for owner in owners}.difference(allowed))
     details = [f"{_plural('type', len(kinds))} {_quoted(kinds)}"] if kinds else []
     details += [f"{key} may not be set" for key in ("user", "role") if any(options(owner).get(key) for owner in owners)]
     text = f"set forbidden securityContext.seLinuxOptions: {'; '.join(details)}"
@@ -170,10 +181,9 @@ def _seccomp_baseline(spec: JsonObject) -> str:
     return _told("seccompProfile", _does(_where(spec, _unconfined), text))
 
 
-def _sysctls(spec: JsonObject) -> str:
+def _sysctls(allowed: frozenset[str], spec: JsonObject) -> str:
     names = [each.get("name", "") for each in _security(spec).get("sysctls") or ()]
-    forbidden = [name for name in names if name not in _SAFE_SYSCTLS]
-    return _told(_plural("forbidden sysctl", len(forbidden)), ", ".join(forbidden))
+    return _told("forbidden sysctls", ", ".join(name for name in names if name not in allowed))
 
 
 def _host_process(spec: JsonObject) -> str:
@@ -233,14 +243,46 @@ def _not_on_windows(check: Check) -> Check:
     return lambda spec: "" if (spec.get("os") or {}).get("name") == "windows" else check(spec)
 
 
-LEVELS: dict[str, tuple[Check, ...]] = {
-    "baseline": (
-        *(_app_armor, _capabilities_baseline, _host_namespaces, _host_path_volumes, _host_ports, _handlers),
-        *(_privileged, _proc_mount, _se_linux, _seccomp_baseline, _sysctls, _host_process),
-    ),
-    "restricted": (
-        *(_app_armor, _host_namespaces, _host_ports, _handlers, _privileged, _proc_mount, _se_linux, _sysctls),
-        *(_host_process, _not_on_windows(_escalation), _not_on_windows(_capabilities_restricted)),
-        *(_restricted_volumes, _non_root, _root_user, _not_on_windows(_seccomp_restricted)),
-    ),
-}
+def _not_among_own_users(check: Check) -> Check:
+    """A check of what does not matter where a pod has users of its own."""
+    return lambda spec: "" if spec.get("hostUsers") is False else check(spec)
+
+
+@cache
+def _checks(level: str, version: str) -> tuple[Check, ...]:
+    """The checks of a level in their order, as they were in that version: `latest`, or `v1.` and a number."""
+    minor = _NEWEST if version == "latest" else min(int(version.removeprefix("v1.")), _NEWEST)
+    sysctls = frozenset[str]().union(*(names for since, names in _SAFE_SYSCTLS.items() if since <= minor))
+    types = (*_SE_LINUX_TYPES, "container_engine_t") if minor >= 31 else _SE_LINUX_TYPES
+    restricted = level == "restricted"
+    windows = _not_on_windows if minor >= 25 else _always
+    users = _not_among_own_users if minor >= 35 else _always
+    table: tuple[tuple[bool, Check], ...] = (
+        (True, _app_armor),
+        (not restricted or minor < 22, _capabilities_baseline),
+        (True, _host_namespaces),
+        (not restricted, _host_path_volumes),
+        (True, _host_ports),
+        (minor >= 34, _handlers),
+        (True, _privileged),
+        (not restricted or minor < 35, users(_proc_mount)),
+        (True, partial(_se_linux, types)),
+        (not restricted and minor >= 19, _seccomp_baseline),
+        (True, partial(_sysctls, sysctls)),
+        (True, _host_process),
+        (restricted and minor >= 8, windows(_escalation)),
+        (restricted and minor >= 22, windows(_capabilities_restricted)),
+        (restricted and minor >= 35, _proc_mount),
+        (restricted, _restricted_volumes),
+        (restricted, users(_non_root)),
+        (restricted and minor >= 23, users(_root_user)),
+        (restricted and minor >= 19, windows(_seccomp_restricted)),
+    )
+    return tuple(check for there, check in table if there)
+
+
+def _always(check: Check) -> Check:
+    return check
+
+
+_NEWEST = 36

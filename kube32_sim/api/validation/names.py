@@ -40,7 +40,7 @@ _is_plain_key = re.compile(
 ).fullmatch
 
 EMPTY = "must be non-empty"
-MAX_USER_ID = 4294967295
+MAX_USER_ID = 2147483647
 
 
 def regex_error(message: str, pattern: str, *examples: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,19 +17,27 @@ from kube32_sim.api.validation.services_ip import cidr_errors, cidr_warnings
 
 JsonObject = dict[str, Any]
 
+_LONGEST_FEATURE = 253
+_FEATURE = re.compile(r"[A-Z][A-Za-z0-9]*(/[A-Za-z][A-Za-z0-9]*)*").fullmatch
+_FEATURE_TEXT = (
+    "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or "
+    "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+)
+
 
 def validate_node(node: JsonObject) -> list[FieldError]:
     """Failures of a new node, apart from those of its metadata."""
     spec = node["spec"]
     found = _validate_taints(spec.get("taints") or (), "metadata.taints")
-    found += _validate_amounts(node.get("status", {}))
+    status = node.get("status", {})
+    found += _validate_amounts(status) + _validate_features(status)
     return found + _validate_ranges(spec.get("podCIDRs") or [], "spec.podCIDRs")
 
 
 def validate_node_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     """Failures of a changed node, or of a report about it."""
     spec, before, status = new["spec"], old["spec"], new.get("status", {})
-    found = _validate_amounts(status)
+    found = _validate_amounts(status) + _validate_features(status)
     seen: set[tuple[str, str]] = set()
     for index, address in enumerate(status.get("addresses") or ()):
         key = (address.get("type", ""), address.get("address", ""))
@@ -59,7 +69,7 @@ def _validate_ranges(ranges: list[str], path: str) -> list[FieldError]:
         return found
     if len(ranges) > 2 or len({":" in text for text in ranges}) != 2:
         found.append(invalid_value(path, ranges, "may specify no more than one CIDR for each IP family"))
-    return found + [duplicate(f"{path}[{index}]", text) for index, text in enumerate(ranges) if text in ranges[:index]]
+    return found
 
 
 def _validate_amounts(status: JsonObject) -> list[FieldError]:
@@ -68,6 +78,27 @@ def _validate_amounts(status: JsonObject) -> list[FieldError]:
         for name, amount in (status.get(field) or {}).items():
             found += validate_amount(name, parse(amount), f"status.{field}.{name}")
     return found
+
+
+def _validate_features(status: JsonObject) -> list[FieldError]:
+    """The names of what a node declares to have: in order, each of them once."""
+    features = status.get("declaredFeatures") or ()
+    found: list[FieldError] = []
+    for index, feature in enumerate(features):
+        at = f"status.declaredFeatures[{index}]"
+        if index and features[index - 1] == feature:
+            found.append(duplicate(at, feature))
+        elif index and features[index - 1] > feature:
+            found.append(invalid_value(at, feature, "list must be sorted alphabetically"))
+        if why := _not_a_feature(feature):
+            found.append(invalid_value(at, feature, f"invalid feature name {json.dumps(feature)}: {why}"))
+    return found
+
+
+def _not_a_feature(name: str) -> str:
+    if len(name.encode()) > _LONGEST_FEATURE:
+        return f"must be no more than {_LONGEST_FEATURE} characters"
+    return "" if _FEATURE(name) else _FEATURE_TEXT
 
 
 def _validate_taints(taints: Sequence[JsonObject], path: str) -> list[FieldError]:

@@ -143,7 +143,7 @@ def validate_pod_spec(
     found += validate_pod_security(spec, path)
     found += _validate_placement(spec, path)
     found += _validate_names(spec, path)
-    return found + _validate_rest(spec, path)
+    return found + _validate_rest(spec, path) + validate_file_volumes(spec, path)
 
 
 def _validate_container_lists(spec: JsonObject, scope: Scope, path: str) -> list[FieldError]:
@@ -155,7 +155,7 @@ def _validate_container_lists(spec: JsonObject, scope: Scope, path: str) -> list
     if ephemeral := spec.get("ephemeralContainers"):
         others = [*containers, *initial]
         found += validate_ephemeral_containers(ephemeral, others, scope, f"{path}.ephemeralContainers")
-    return found + validate_file_volumes(spec, path)
+    return found
 
 
 def _validate_host_ports(spec: JsonObject, path: str, is_pod: bool) -> list[FieldError]:
@@ -181,8 +181,10 @@ def _validate_placement(spec: JsonObject, path: str) -> list[FieldError]:
         found += validate_scheduling_gates(gates, f"{path}.schedulingGates")
     if constraints := spec.get("topologySpreadConstraints"):
         found += validate_spread(constraints, f"{path}.topologySpreadConstraints")
-    found += validate_host_process(spec, path)
-    return found + validate_host_users(spec, path)
+    found += validate_host_process(spec, path) + validate_host_users(spec, path)
+    if spec.get("hostnameOverride") is not None:
+        found += _validate_hostname_override(spec["hostnameOverride"], spec, f"{path}.hostnameOverride")
+    return found
 
 
 def _validate_names(spec: JsonObject, path: str) -> list[FieldError]:
@@ -196,20 +198,18 @@ def _validate_names(spec: JsonObject, path: str) -> list[FieldError]:
     for field in ("hostname", "subdomain"):
         if value := spec.get(field):
             found += [invalid_value(f"{path}.{field}", value, why) for why in dns1123_label(value)]
-    if override := spec.get("hostnameOverride"):
-        found += _validate_hostname_override(override, spec, f"{path}.hostnameOverride")
     return found
 
 
 def _validate_hostname_override(name: str, spec: JsonObject, path: str) -> list[FieldError]:
-    found = [invalid_value(path, name, why) for why in dns1123_subdomain(name)]
+    found = [
+        forbidden_field(path, f"may not be specified when {field} is true")
+        for field in ("setHostnameAsFQDN", "hostNetwork")
+        if spec.get(field)
+    ]
     if len(name) > _LONGEST_HOSTNAME:
         found.append(too_long(path, _LONGEST_HOSTNAME))
-    if spec.get("setHostnameAsFQDN"):
-        found.append(forbidden_field(path, "may not be specified when `setHostnameAsFQDN` is true"))
-    if spec.get("hostNetwork"):
-        found.append(forbidden_field(path, "may not be specified when `hostNetwork` is true"))
-    return found
+    return found + [invalid_value(path, name, why) for why in dns1123_subdomain(name)]
 
 
 def _validate_rest(spec: JsonObject, path: str) -> list[FieldError]:

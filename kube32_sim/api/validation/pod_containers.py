@@ -40,6 +40,8 @@ _NEVER_EPHEMERAL = (
 )
 """Fields that an ephemeral container cannot have, in the order of Go's structure."""
 _MOST_RULES = 20
+_RESTART = "RestartContainer"
+_NO_RESTART_OF_INIT = "must not be set to 'RestartContainer' for non-sidecar initContainers"
 _MOST_EXIT_CODES = 255
 
 
@@ -135,6 +137,11 @@ def validate_init_containers(
                 forbidden_field(f"{at}.{field}", _NOT_FOR_INIT)
                 for field in ("lifecycle", *PROBES)
                 if field in container
+            ]
+            found += [
+                invalid_value(f"{at}.resizePolicy[{number}].restartPolicy", _RESTART, _NO_RESTART_OF_INIT)
+                for number, policy in enumerate(container.get("resizePolicy") or ())
+                if policy.get("restartPolicy") == _RESTART
             ]
     return found
 
@@ -274,7 +281,7 @@ def _validate_resize_policy(policies: Sequence[JsonObject], restart_policy: str,
             found.append(duplicate(f"{path}[{index}]", resource))
         seen.add(resource)
         found += choice(resource, ("cpu", "memory"), path)
-        found += choice(restart, ("NotRequired", "RestartContainer"), path)
+        found += choice(restart, ("NotRequired", _RESTART), path)
         if restart_policy == "Never" and restart != "NotRequired":
-            found.append(invalid_value(path, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'"))
+            found.append(invalid_value(path, restart, "must be 'NotRequired' when pod `restartPolicy` is 'Never'"))
     return found

@@ -15,7 +15,7 @@ from kube32_sim.api.validation.names import (
     environment_name,
     qualified_name,
 )
-from kube32_sim.api.validation.pod_mounts import validate_file_path
+from kube32_sim.api.validation.pod_mounts import validate_no_backsteps
 from kube32_sim.api.validation.pod_windows import all_containers
 
 JsonObject = dict[str, Any]
@@ -82,7 +82,9 @@ def _validate_source(variable: JsonObject, path: str) -> list[FieldError]:
         found += _validate_file_reference(source["fileKeyRef"], f"{path}.fileKeyRef")
     given = sum(1 for kind in _SOURCES if kind in source)
     if given == 0:
-        choices = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
+        choices = (
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+        )
         found.append(invalid_value(path, "", choices))
     elif variable.get("value"):
         found.append(invalid_value(path, "", "may not be specified when `value` is not empty"))
@@ -110,7 +112,7 @@ def _validate_file_reference(reference: JsonObject, path: str) -> list[FieldErro
             found += [invalid_value(f"{path}.{field}", value, why) for why in rule(value)]
     if not reference.get("path"):
         return [*found, required(f"{path}.path")]
-    return found + validate_file_path(reference["path"], f"{path}.path")
+    return found + validate_no_backsteps(reference["path"], f"{path}.path")
 
 
 def validate_file_volumes(spec: JsonObject, path: str) -> list[FieldError]:

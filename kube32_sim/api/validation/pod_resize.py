@@ -26,6 +26,7 @@ def validate_resize(new: JsonObject, old: JsonObject) -> list[FieldError]:
     if old.get("status", {}).get("qosClass", qos_class(before)) != qos_class(spec):
         why = "Pod QOS Class may not change as a result of resizing"
         found.append(invalid_value("spec", new.get("status", {}).get("qosClass", ""), why))
+    found += _validate_pod_level(spec, before)
     moved = [
         wrong
         for field in ("containers", "initContainers")
@@ -39,16 +40,12 @@ def validate_resize(new: JsonObject, old: JsonObject) -> list[FieldError]:
     }
     for field, both in pairs.items():
         for index, (now, then) in enumerate(both):
-            if field == "containers" or then.get("restartPolicy") == "Always":
-                found += _validate_kept(now, then, f"spec.{field}[{index}].resources")
-    found += _validate_kept(spec, before, "spec.resources")
+            found += _validate_kept(now, then, f"spec.{field}[{index}].resources")
     for now, then in pairs["containers"]:
-        found += _validate_rest(now, then, "only cpu and memory resources are mutable")
-    for now, then in pairs["initContainers"]:
-        if then.get("restartPolicy") == "Always":
-            found += _validate_rest(now, then, "only cpu and memory resources for sidecar containers are mutable")
-        elif now != then:
-            found.append(forbidden_field("spec", "resources for non-sidecar init containers are immutable"))
+        found += _validate_rest(now, then, "spec", "only cpu and memory resources are mutable")
+    why = "only cpu and memory resources for init or sidecar containers are mutable"
+    for index, (now, then) in enumerate(pairs["initContainers"]):
+        found += _validate_rest(now, then, f"spec.initContainers[{index}]", why)
     return found
 
 
@@ -62,17 +59,32 @@ def _validate_same_containers(new: Sequence[JsonObject], old: Sequence[JsonObjec
     ]
 
 
-def _validate_kept(new: JsonObject, old: JsonObject, path: str) -> list[FieldError]:
+def _validate_pod_level(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    """What the pod as a whole has: of that, too, nothing is taken away, and only some of it changes."""
+    resources, before = new.get("resources"), old.get("resources")
+    if before is not None and resources is None:
+        return [forbidden_field("spec.resources", "pod-level resources cannot be removed")]
+    found = _validate_kept(new, old, "spec.resources", "pod-level resource")
+    shown = {
+        field: {key: value for key, value in _fixed(each)["resources"].items() if value}
+        for field, each in (("new", new), ("old", old))
+    }
+    if shown["new"] != shown["old"]:
+        found.append(forbidden_field("spec", "only cpu and memory resources are mutable at pod-level"))
+    return found
+
+
+def _validate_kept(new: JsonObject, old: JsonObject, path: str, what: str = "resource") -> list[FieldError]:
     resources, before = new.get("resources") or {}, old.get("resources") or {}
     return [
-        forbidden_field(f"{path}.{kind}", f"resource {kind} cannot be removed")
+        forbidden_field(f"{path}.{kind}", f"{what} {kind} cannot be removed")
         for kind in ("requests", "limits")
         if (before.get(kind) or {}).keys() - (resources.get(kind) or {}).keys()
     ]
 
 
-def _validate_rest(new: JsonObject, old: JsonObject, why: str) -> list[FieldError]:
-    return [] if _fixed(new) == _fixed(old) else [forbidden_field("spec", why)]
+def _validate_rest(new: JsonObject, old: JsonObject, path: str, why: str) -> list[FieldError]:
+    return [] if _fixed(new) == _fixed(old) else [forbidden_field(path, why)]
 
 
 def _fixed(container: JsonObject) -> JsonObject:

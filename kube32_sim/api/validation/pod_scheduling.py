@@ -53,7 +53,8 @@ def _validate_toleration(toleration: JsonObject, path: str) -> list[FieldError]:
         if reasons := label_value(value):
             found.append(invalid_value(f"{path}.operator", value, ";".join(reasons)))
     else:
-        found.append(not_supported(f"{path}.operator", operator, ("Equal", "Exists")))
+        known = ("Equal", "Exists", "Lt", "Gt") if operator in ("Lt", "Gt") else ("Equal", "Exists")
+        found.append(not_supported(f"{path}.operator", operator, known))
     if effect and effect not in EFFECTS:
         found.append(not_supported(f"{path}.effect", effect, EFFECTS))
     return found

@@ -17,7 +17,7 @@ from kube32_sim.api.errors import (
 from kube32_sim.api.validation import pod_shown
 from kube32_sim.api.validation.names import user_or_group_id
 from kube32_sim.api.validation.pod_mounts import validate_descending
-from kube32_sim.api.validation.pod_windows import validate_windows_options
+from kube32_sim.api.validation.pod_windows import all_containers, validate_windows_options
 
 JsonObject = dict[str, Any]
 
@@ -159,8 +159,13 @@ def validate_host_users(spec: JsonObject, path: str) -> list[FieldError]:
     """What a pod with users of its own may not share with the host."""
     if spec.get("hostUsers") is not False:
         return []
+    why = "when `hostUsers` is false"
     return [
-        forbidden_field(f"{path}.{shown}", "when `pod.Spec.HostUsers` is false")
+        forbidden_field(f"{path}.{shown}", why)
         for field, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
         if spec.get(field)
+    ] + [
+        forbidden_field(f"{at}.volumeDevices", why)
+        for container, at in all_containers(spec, path)
+        if container.get("volumeDevices")
     ]

@@ -119,7 +119,7 @@ def validate_operating_system(spec: JsonObject, path: str) -> list[FieldError]:
     """Failures of `spec.os`, and of settings that the named system does not have."""
     name = (spec["os"] or {}).get("name")
     if not name:
-        return [required(f"{path}.os.name", "cannot be empty")]
+        return [required(f"{path}.os.name")]
     if name not in ("linux", "windows"):
         return [not_supported(f"{path}.os", name, ("linux", "windows"))]
     return _only_for_windows(spec, path) if name == "linux" else _not_for_windows(spec, path)
