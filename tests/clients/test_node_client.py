@@ -1,4 +1,4 @@
-"""@kubernetes/client-node: a session of list, informer, watch, the three patches, server-side apply, any kind, delete."""
+"""@kubernetes/client-node: list, informer, watch, the patches, server-side apply, objects of any kind, delete."""
 
 from __future__ import annotations
 
