@@ -410,3 +410,11 @@ def test_scoped_quotas() -> None:
     assert "exceeded quota" in refusal(best, context("pods", scoped)).message
     burstable = {**pod(), "status": {"qosClass": "Burstable"}}
     admission.validate("create", burstable, None, context("pods", scoped), AdmissionConfig())
+
+
+@pytest.mark.parametrize("name", ["system-cluster-critical", "system-node-critical"])
+def test_the_system_s_priority_classes_stay(name: str) -> None:
+    where = context("priorityclasses", group="scheduling.k8s.io", name=name)
+    message = f'priorityclasses.scheduling.k8s.io "{name}" is forbidden: this is a system priority class and cannot be'
+    with pytest.raises(ApiError, match=message):
+        admission.validate("delete", {}, {}, where, AdmissionConfig())

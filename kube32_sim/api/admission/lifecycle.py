@@ -11,7 +11,16 @@ from kube32_sim.api.strategies.base import Context
 JsonObject = dict[str, Any]
 
 NAMESPACES = ("", "namespaces")
-IMMORTAL = frozenset(("default", "kube-system", "kube-public"))
+_NEVER_DELETED = {
+    **{
+        ("", "namespaces", name): "this namespace may not be deleted"
+        for name in ("default", "kube-system", "kube-public")
+    },
+    **{
+        ("scheduling.k8s.io", "priorityclasses", name): "this is a system priority class and cannot be deleted"
+        for name in ("system-cluster-critical", "system-node-critical")
+    },
+}
 _REVIEWS = frozenset(("LocalSubjectAccessReview", "Binding"))
 
 
@@ -38,5 +47,7 @@ def check_namespace(verb: str, obj: JsonObject, context: Context) -> None:
 
 
 def check_delete(context: Context) -> None:
-    if context.row.storage == NAMESPACES and context.name in IMMORTAL:
-        raise forbidden("", "namespaces", context.name, "this namespace may not be deleted")
+    group, plural = context.row.storage
+    why = _NEVER_DELETED.get((group, plural, context.name))
+    if why is not None:
+        raise forbidden(group, plural, context.name, why)
