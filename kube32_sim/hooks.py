@@ -22,6 +22,7 @@ from kube32_sim.storage.objects import Event, StoredObject
 JsonObject = dict[str, Any]
 
 PODS, SERVICES = ("", "pods"), ("", "services")
+RANGES = ("networking.k8s.io", "servicecidrs")
 
 
 class Binder(Protocol):
@@ -63,6 +64,9 @@ class WriteHooks:
         for stored in store.list(ADDRESSES):
             self._hold(stored, taken=True)
         store.subscribe(self._address_changed, [ADDRESSES])
+        for stored in store.list(RANGES):
+            self._know_range(stored, gone=stored.deleting)
+        store.subscribe(self._range_changed, [RANGES])
         for stored in store.list(SERVICES):
             self._allocators.observe(stored.object(), None)
         store.subscribe(self._service_changed, [SERVICES])
@@ -78,6 +82,14 @@ class WriteHooks:
     def _address_changed(self, event: Event) -> None:
         if event.type != "MODIFIED":
             self._hold(event.stored, taken=event.type == "ADDED")
+
+    def _range_changed(self, event: Event) -> None:
+        self._know_range(event.stored, gone=event.type == "DELETED" or event.stored.deleting)
+
+    def _know_range(self, stored: StoredObject, *, gone: bool) -> None:
+        """A range that is going gives no more addresses."""
+        for cidr in stored.object()["spec"].get("cidrs") or ():
+            (self._allocators.drop_range if gone else self._allocators.add_range)(stored.name, cidr)
 
     def _hold(self, stored: StoredObject, *, taken: bool) -> None:
         """An address that somebody keeps by an object of his own is nobody else's."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import ipaddress
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from kube32_sim.api.validation.services_ip import parse_ip
+from kube32_sim.api.validation.services_ip import Network, parse_ip, sloppy_cidr
 from kube32_sim.ids import Ids
 
 JsonObject = dict[str, Any]
@@ -77,48 +77,22 @@ class Allocator:
         yield from range(self._reserved)
 
 
-def _reserved_part(size: int) -> int:
-    """The lower part of a range, kept for addresses that users choose (upstream: between 16 and 256, a sixteenth)."""
-    return 0 if size < 16 else min(max(16, size // 16), 256)
+def _band(size: int, step: int, most: int) -> int:
+    """The lower part of a range, kept for what users choose themselves: one step-th of it, within bounds."""
+    return 0 if size <= _LEAST_BAND else min(max(_LEAST_BAND, size // step), most)
 
 
-class Allocators:
-    """What Services hold.  cidr: an IPv4 network; ports: the first and last node port."""
+_LEAST_BAND = 16
 
-    def __init__(self, ids: Ids | None = None, cidr: str = SERVICE_RANGE, ports: tuple[int, int] = NODE_PORTS) -> None:
-        self.network = ipaddress.ip_network(cidr)
-        self.family = "IPv4" if self.network.version == 4 else "IPv6"
-        self.ports = ports
-        usable = max(self.network.num_addresses - 2, 1)
-        self._base = int(self.network.network_address) + 1
-        self._addresses = Allocator(usable, ids, _reserved_part(usable))
-        self._node_ports = Allocator(ports[1] - ports[0] + 1, ids, min(_reserved_part(ports[1] - ports[0] + 1), 86))
 
-    def observe(self, new: JsonObject | None, old: JsonObject | None) -> None:
-        """A Service was stored: old None: created, new None: gone.  Takes and gives back what they hold."""
-        before, after = self._holdings(old), self._holdings(new)
-        for number in before[0] - after[0]:
-            self._addresses.give_back(number)
-        for number in after[0] - before[0]:
-            self._addresses.take(number)
-        for port in before[1] - after[1]:
-            self._node_ports.give_back(port)
-        for port in after[1] - before[1]:
-            self._node_ports.take(port)
+class AddressRange:
+    """The addresses of a network that Services may have: all but the first and the last."""
 
-    def _holdings(self, service: JsonObject | None) -> tuple[set[int], set[int]]:
-        """The places in their ranges of a Service's addresses and node ports (one for all its protocols)."""
-        if service is None:
-            return set(), set()
-        spec = service["spec"]
-        addresses = {number for text in spec.get("clusterIPs") or () if (number := self.number_of(text)) is not None}
-        return addresses, {port - self.ports[0] for port in node_ports(spec) if self.in_range(port)}
-
-    def hold(self, text: str, *, taken: bool) -> None:
-        """An address is taken, or given back, by something that is no Service."""
-        number = self.number_of(text)
-        if number is not None:
-            (self._addresses.take if taken else self._addresses.give_back)(number)
+    def __init__(self, network: Network, ids: Ids | None) -> None:
+        self.network = network
+        usable = max(network.num_addresses - 2, 1)
+        self._base = int(network.network_address) + 1
+        self._held = Allocator(usable, ids, _band(usable, 16, 256))
 
     def number_of(self, text: str) -> int | None:
         """An address as its place in the range; None where it is outside."""
@@ -126,20 +100,113 @@ class Allocators:
         if address is None or address.version != self.network.version or address not in self.network:
             return None
         number = int(address) - self._base
-        return number if 0 <= number < self._addresses.size else None
+        return number if 0 <= number < self._held.size else None
+
+    def hold(self, texts: Iterable[str], *, taken: bool) -> None:
+        for text in texts:
+            number = self.number_of(text)
+            if number is not None:
+                (self._held.take if taken else self._held.give_back)(number)
+
+    def holds(self, text: str) -> bool:
+        number = self.number_of(text)
+        return number is not None and self._held.holds(number)
+
+    def free(self, elsewhere: Callable[[str], bool]) -> str | None:
+        """An address that nobody holds here, nor `elsewhere`."""
+        numbers = self._held.free_ones(lambda number: elsewhere(self._text(number)))
+        number = next(numbers, None)
+        return None if number is None else self._text(number)
+
+    def _text(self, number: int) -> str:
+        return str(ipaddress.ip_address(self._base + number))
+
+
+class Allocators:
+    """What Services hold.  cidr: an IPv4 network; ports: the first and last node port.
+
+    More networks come and go with the cluster's ServiceCIDRs (`add_range`, `drop_range`).
+    """
+
+    def __init__(self, ids: Ids | None = None, cidr: str = SERVICE_RANGE, ports: tuple[int, int] = NODE_PORTS) -> None:
+        self._ids = ids
+        self.network = ipaddress.ip_network(cidr)
+        self.family = "IPv4" if self.network.version == 4 else "IPv6"
+        self._ranges = {cidr: AddressRange(self.network, ids)}
+        self._users = {cidr: {""}}
+        """Which ServiceCIDRs name a network; "" stands for the option, which never goes."""
+        self._taken: Counter[str] = Counter()
+        self.ports = ports
+        size = ports[1] - ports[0] + 1
+        self._node_ports = Allocator(size, ids, _band(size, 32, 128))
+
+    def add_range(self, name: str, cidr: str) -> None:
+        """A ServiceCIDR of that name lets Services have addresses of a network, if it is of the cluster's family."""
+        network = sloppy_cidr(cidr)
+        if network is None or network.version != self.network.version:
+            return
+        self._users.setdefault(cidr, set()).add(name)
+        if cidr not in self._ranges:
+            added = self._ranges[cidr] = AddressRange(network, self._ids)
+            added.hold(self._taken.elements(), taken=True)
+
+    def drop_range(self, name: str, cidr: str) -> None:
+        users = self._users.get(cidr, set())
+        users.discard(name)
+        if not users:
+            self._ranges.pop(cidr, None)
+            self._users.pop(cidr, None)
+
+    def range_of(self, text: str) -> AddressRange | None:
+        """The network that an address is in, usable or not."""
+        address = parse_ip(text)
+        found = (
+            each for each in self._ranges.values() if address is not None and address.version == each.network.version
+        )
+        return next((each for each in found if address in each.network), None)
+
+    def observe(self, new: JsonObject | None, old: JsonObject | None) -> None:
+        """A Service was stored: old None: created, new None: gone.  Takes and gives back what they hold."""
+        before, after = self._holdings(old), self._holdings(new)
+        for text in before[0] - after[0]:
+            self.hold(text, taken=False)
+        for text in after[0] - before[0]:
+            self.hold(text, taken=True)
+        for port in before[1] - after[1]:
+            self._node_ports.give_back(port)
+        for port in after[1] - before[1]:
+            self._node_ports.take(port)
+
+    def _holdings(self, service: JsonObject | None) -> tuple[set[str], set[int]]:
+        """A Service's addresses, and the places of its node ports in their range (one for all its protocols)."""
+        if service is None:
+            return set(), set()
+        spec = service["spec"]
+        addresses = {str(address) for text in spec.get("clusterIPs") or () if (address := parse_ip(text)) is not None}
+        return addresses, {port - self.ports[0] for port in node_ports(spec) if self.in_range(port)}
+
+    def hold(self, text: str, *, taken: bool) -> None:
+        """An address is taken, or given back."""
+        self._taken[text] += 1 if taken else -1
+        if self._taken[text] <= 0:
+            del self._taken[text]
+        for each in self._ranges.values():
+            each.hold((text,), taken=taken)
 
     def in_range(self, port: int) -> bool:
         return self.ports[0] <= port <= self.ports[1]
 
-    def has_address(self, number: int) -> bool:
-        return self._addresses.holds(number)
+    def has_address(self, text: str) -> bool:
+        address = parse_ip(text)
+        return address is not None and str(address) in self._taken
 
     def has_port(self, port: int) -> bool:
         return self._node_ports.holds(port - self.ports[0])
 
     def free_address(self) -> str | None:
-        number = self._addresses.free()
-        return None if number is None else str(ipaddress.ip_address(self._base + number))
+        """An address that nobody holds, of the first network that has one."""
+        free = (each.free(self._taken.__contains__) for each in self._ranges.values())
+        return next((text for text in free if text is not None), None)
 
     def free_ports(self, besides: Container[int]) -> Iterator[int]:
         """Ports nobody holds, one after the other, without those in `besides`, which may grow between them."""

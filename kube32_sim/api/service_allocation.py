@@ -11,7 +11,7 @@ from typing import Any
 from kube32_sim.api.allocation import Allocators, node_ports
 from kube32_sim.api.errors import FieldError, invalid, invalid_value
 from kube32_sim.api.validation.services_addresses import NO_IP, is_headless
-from kube32_sim.api.validation.services_ip import is_ipv6, parse_ip
+from kube32_sim.api.validation.services_ip import is_ipv6
 from kube32_sim.api.validation.services_service import needs_health_check
 
 JsonObject = dict[str, Any]
@@ -143,13 +143,12 @@ def _addresses(spec: JsonObject, before: JsonObject | None, allocators: Allocato
 
 
 def _refused(text: str, allocators: Allocators) -> str:
-    number = allocators.number_of(text)
-    if number is None:
-        address = parse_ip(text)
-        if address is not None and address in allocators.network:
-            return f"the provided IP ({text}) is not in the valid range. The range of valid IPs is {allocators.network}"
+    within = allocators.range_of(text)
+    if within is None:
         return OTHER_RANGE
-    return TAKEN if allocators.has_address(number) else ""
+    if within.number_of(text) is None:
+        return f"the provided IP ({text}) is not in the valid range. The range of valid IPs is {within.network}"
+    return TAKEN if allocators.has_address(text) else ""
 
 
 # node ports

@@ -367,3 +367,14 @@ def test_reports_of_load_balancers(entry: JsonObject, expected: list[str]) -> No
 )
 def test_services_earn_warnings(spec: JsonObject, expected: list[str]) -> None:
     assert created(service(**spec))[2] == expected
+
+
+def test_a_full_range_goes_on_in_the_next() -> None:
+    allocators = Allocators(cidr="10.0.0.0/28")
+    assert [stored(allocators)["spec"]["clusterIP"] for _ in range(14)][-1] == "10.0.0.14"
+    assert "range is full" in refusal(created(service())[0], None, allocators)
+    allocators.add_range("more", "10.0.0.0/27")
+    allocators.add_range("six", "fd00::/64")
+    assert stored(allocators)["spec"]["clusterIP"] == "10.0.0.17"
+    allocators.drop_range("more", "10.0.0.0/27")
+    assert "range is full" in refusal(created(service())[0], None, allocators)

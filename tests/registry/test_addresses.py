@@ -100,3 +100,17 @@ async def test_an_address_that_somebody_keeps_is_nobody_elses(cluster: Cluster) 
     )
     await cluster.client.delete(ADDRESSES, "", "10.96.0.50")
     await cluster.client.create(SERVICES, "default", asking)
+
+
+async def test_another_range_gives_addresses_until_it_goes(cluster: Cluster) -> None:
+    asking = service("a", clusterIP="10.200.0.7")
+    elsewhere = "the provided network does not match the current range"
+    assert elsewhere in await refused(cluster.client.create(SERVICES, "default", asking))
+    await cluster.client.create(RANGES, "", {"metadata": {"name": "more"}, "spec": {"cidrs": ["10.200.0.0/24"]}})
+    made = await cluster.client.create(SERVICES, "default", asking)
+    assert made["spec"]["clusterIPs"] == ["10.200.0.7"]
+    assert "already allocated" in await refused(
+        cluster.client.create(SERVICES, "default", service("b", clusterIP="10.200.0.7"))
+    )
+    await cluster.client.delete(RANGES, "", "more")
+    assert elsewhere in await refused(cluster.client.create(SERVICES, "default", service("b", clusterIP="10.200.0.8")))

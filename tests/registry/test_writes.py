@@ -99,7 +99,7 @@ def traces(cluster: Cluster) -> tuple[Any, ...]:
     return (
         cluster.store.revision,
         [stored.raw for storage in cluster.store.storages() for stored in cluster.store.list(storage)],
-        dict(allocators._addresses._held),
+        dict(allocators._taken),
         dict(allocators._node_ports._held),
         scheduler.cache.position,
         sorted(scheduler.cache.waiting),
