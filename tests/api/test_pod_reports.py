@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 from pod_objects import after, pod
-from strategy_objects import changed, created, texts
+from strategy_objects import changed, context_of, created, row_of, texts
+
+from kube32_sim.api.strategies.pods import PodStrategy
+from kube32_sim.api.validation.pod_status import pod_status_warnings
 
 JsonObject = dict[str, Any]
 
@@ -192,9 +195,22 @@ def warned(container: JsonObject | None = None, **spec: Any) -> list[str]:
 def test_changes_of_pods_warn_nobody() -> None:
     old, _, warnings = created(pod(imagePullSecrets=[{"name": ""}]))
     assert warnings
-    from kube32_sim.api.strategies.pods import PodStrategy
+    body = pod()
+    where = context_of(row_of(body), body)
+    assert PodStrategy().warnings(old, old, where) == []
 
-    assert PodStrategy().warnings(old, old, None) == []  # type: ignore[arg-type]
+
+def test_addresses_are_written_the_short_way() -> None:
+    config = {"nameservers": ["2001:DB8::1", "1.1.1.1"]}
+    assert warned(dnsConfig=config, hostAliases=[{"ip": "2001:db8:0::1", "hostnames": ["h"]}]) == [
+        'spec.dnsConfig.nameservers[0]: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format '
+        '("2001:db8::1")',
+        'spec.hostAliases[0].ip: IPv6 address "2001:db8:0::1" should be in RFC 5952 canonical format ("2001:db8::1")',
+    ]
+    reported = {"podIPs": [{"ip": "2001:DB8::1"}], "hostIPs": [{"ip": "10.0.0.1"}]}
+    assert pod_status_warnings({"status": reported}) == [
+        'status.podIPs[0].ip: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")'
+    ]
 
 
 def test_paths_that_overlap() -> None:

@@ -90,20 +90,6 @@ def test_bad_qualified_names(key: str, starts: list[str]) -> None:
     assert all(text.startswith(start) for text, start in zip(found, starts, strict=True))
 
 
-@pytest.mark.parametrize("address", ["10.0.0.1", "::1", "fe80::1"])
-def test_good_addresses(address: str) -> None:
-    assert not names.ip_address(address)
-
-
-@pytest.mark.parametrize("address", ["", "10.0.0", "10.0.0.256", "fe80::1%eth0", "x"])
-def test_bad_addresses(address: str) -> None:
-    assert names.ip_address(address) == ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
-
-
-def test_addresses_have_no_leading_zeros() -> None:
-    assert names.ip_address("010.001.001.001") == ["must not have leading 0s"]
-
-
 def test_path_segments() -> None:
     assert names.path_segment("system:node") == []
     assert names.path_segment("..") == ["may not be '..'"]

@@ -214,3 +214,20 @@ def test_no_restart_for_the_sake_of_a_resize_while_a_pod_starts() -> None:
         'spec.initContainers[0].resizePolicy[0].restartPolicy: Invalid value: "RestartContainer": must not be set to '
         "'RestartContainer' for non-sidecar initContainers"
     ]
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("10.0.0.1", ""),
+        ("fe80::1", ""),
+        ("10.0.0.256", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
+        ("fe80::1%eth0", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
+        ("010.001.001.001", "must not have leading 0s"),
+        ("::ffff:10.0.0.1", "must not be an IPv4-mapped IPv6 address"),
+    ],
+)
+def test_addresses_in_pods(address: str, why: str) -> None:
+    at = "spec.dnsConfig.nameservers[0]"
+    expected = [f'{at}: Invalid value: "{address}": {why}'] if why else []
+    assert refused(dnsConfig={"nameservers": [address]}) == expected

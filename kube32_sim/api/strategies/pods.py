@@ -18,7 +18,7 @@ from kube32_sim.api.validation.names import dns1123_subdomain
 from kube32_sim.api.validation.pod import validate_pod
 from kube32_sim.api.validation.pod import validate_pod_template as validate_pod_template
 from kube32_sim.api.validation.pod_resize import validate_resize
-from kube32_sim.api.validation.pod_status import validate_pod_status
+from kube32_sim.api.validation.pod_status import pod_status_warnings, validate_pod_status
 from kube32_sim.api.validation.pod_update import validate_ephemeral_update, validate_pod_update
 from kube32_sim.api.validation.pod_warnings import pod_template_warnings as pod_template_warnings
 from kube32_sim.api.validation.pod_warnings import pod_warnings
@@ -99,7 +99,9 @@ class PodStrategy(Strategy):
         return validate_pod_status(obj, old)
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
-        """About new pods only: what changes a pod is hardly ever a person."""
+        """About new pods, and about addresses in reports: what changes a pod is hardly ever a person."""
+        if context.subresource == "status":
+            return pod_status_warnings(obj)
         return pod_warnings(obj) if old is None else []
 
 

@@ -7,7 +7,6 @@ trailing dash is accepted because letters follow it.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 
 NONE: list[str] = []
@@ -241,26 +240,6 @@ def environment_name(value: str) -> list[str]:
 
 def http_header_name(value: str) -> list[str]:
     return NONE if _is_http_header(value) else [_HTTP_HEADER_TEXT]
-
-
-def ip_address(value: str) -> list[str]:
-    """An IPv4 or IPv6 address, as Go's strict parser takes it: no leading zeros, no zone."""
-    try:
-        ipaddress.ip_address(value)
-    except ValueError:
-        if _has_leading_zero(value):
-            return ["must not have leading 0s"]
-        return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
-    return NONE if "%" not in value else ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
-
-
-def _has_leading_zero(value: str) -> bool:
-    parts = value.split(".")
-    return (
-        len(parts) == 4
-        and all(part.isascii() and part.isdigit() and int(part) < 256 for part in parts if len(part) < 20)
-        and any(len(part) > 1 and part[0] == "0" for part in parts)
-    )
 
 
 def percent(value: str) -> list[str]:

@@ -14,7 +14,7 @@ import orjson
 
 from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, required, too_long
 from kube32_sim.api.validation.meta import validate_labels, validate_template_metadata
-from kube32_sim.api.validation.names import dns1123_label, dns1123_subdomain, in_range, ip_address
+from kube32_sim.api.validation.names import dns1123_label, dns1123_subdomain, in_range
 from kube32_sim.api.validation.pod_annotations import MIRROR as MIRROR
 from kube32_sim.api.validation.pod_annotations import validate_pod_annotations, validate_profiles_agree
 from kube32_sim.api.validation.pod_containers import (
@@ -42,6 +42,7 @@ from kube32_sim.api.validation.pod_scheduling import (
 from kube32_sim.api.validation.pod_security import validate_host_users, validate_pod_security
 from kube32_sim.api.validation.pod_volumes import validate_volumes
 from kube32_sim.api.validation.pod_windows import validate_host_process, validate_operating_system
+from kube32_sim.api.validation.services_ip import ip_errors
 
 JsonObject = dict[str, Any]
 
@@ -232,8 +233,7 @@ def _validate_rest(spec: JsonObject, path: str) -> list[FieldError]:
 
 
 def _validate_host_alias(alias: JsonObject, path: str) -> list[FieldError]:
-    address = alias.get("ip", "")
-    found = [invalid_value(f"{path}.ip", address, why) for why in ip_address(address)]
+    found = ip_errors(alias.get("ip", ""), f"{path}.ip")
     for index, hostname in enumerate(alias.get("hostnames") or ()):
         found += [invalid_value(f"{path}.hostnames[{index}]", hostname, why) for why in dns1123_subdomain(hostname)]
     return found

@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, invalid_value, required
-from kube32_sim.api.validation.names import ip_address, max_characters, regex_error
+from kube32_sim.api.validation.names import max_characters, regex_error
+from kube32_sim.api.validation.services_ip import ip_errors
 
 JsonObject = dict[str, Any]
 
@@ -47,7 +48,7 @@ def _validate_nameservers(servers: list[str], path: str) -> list[FieldError]:
     if len(servers) > MOST_NAMESERVERS:
         found.append(invalid_value(path, servers, f"must not have more than {MOST_NAMESERVERS} nameservers"))
     for index, server in enumerate(servers):
-        found += [invalid_value(f"{path}[{index}]", server, why) for why in ip_address(server)]
+        found += ip_errors(server, f"{path}[{index}]")
     return found
 
 

@@ -10,11 +10,11 @@ from kube32_sim.api.validation import pod_shown
 from kube32_sim.api.validation.names import (
     dns1123_label,
     dns1123_subdomain,
-    ip_address,
     qualified_name,
     user_or_group_id,
 )
 from kube32_sim.api.validation.pod_update import validate_annotation_changes
+from kube32_sim.api.validation.services_ip import ip_errors, ip_warnings
 from kube32_sim.api.validation.workloads_common import immutable
 
 JsonObject = dict[str, Any]
@@ -63,6 +63,16 @@ def validate_pod_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
 
 
 _NO_ALLOCATION = "must not be specified in container status"
+
+
+def pod_status_warnings(pod: JsonObject) -> list[str]:
+    """Warnings about the addresses that are reported of a pod."""
+    return [
+        text
+        for field in ("podIPs", "hostIPs")
+        for index, each in enumerate(pod.get("status", {}).get(field) or ())
+        for text in ip_warnings(each.get("ip", ""), f"status.{field}[{index}].ip")
+    ]
 
 
 def _validate_generation(reported: JsonObject, path: str) -> list[FieldError]:
@@ -170,7 +180,7 @@ def _validate_addresses(addresses: Sequence[JsonObject], old: Sequence[JsonObjec
     texts, kept = [each.get("ip", "") for each in addresses], {each.get("ip", "") for each in old}
     for index, text in enumerate(texts):
         if text not in kept:
-            found += [invalid_value(f"{path}[{index}]", text, why) for why in ip_address(text)]
+            found += ip_errors(text, f"{path}[{index}]")
     if len(texts) > 2 or (len(texts) > 1 and not found and len({":" in text for text in texts}) != 2):
         why = "may specify no more than one IP for each IP family"
         found.append(invalid_value(path, pod_shown.addresses(addresses), why))

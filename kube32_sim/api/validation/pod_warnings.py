@@ -10,6 +10,7 @@ from kube32_sim.api.validation.names import dns1123_label
 from kube32_sim.api.validation.pod_annotations import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD, annotated_profiles
 from kube32_sim.api.validation.pod_paths import overlapping_paths
 from kube32_sim.api.validation.pod_windows import all_containers
+from kube32_sim.api.validation.services_ip import ip_warnings
 from kube32_sim.api.validation.storage_claims import claim_warnings
 
 JsonObject = dict[str, Any]
@@ -100,7 +101,17 @@ def pod_template_warnings(template: JsonObject, path: str) -> list[str]:
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         why = "must be >= 0; negative values are invalid and will be treated as 1"
         found.append(f"{at}spec.terminationGracePeriodSeconds: {why}")
-    return found + _pod_affinity_warnings(spec, f"{at}spec.affinity") if "affinity" in spec else found
+    if "affinity" in spec:
+        found += _pod_affinity_warnings(spec, f"{at}spec.affinity")
+    return found + _address_warnings(spec, f"{at}spec")
+
+
+def _address_warnings(spec: JsonObject, path: str) -> list[str]:
+    servers = (spec.get("dnsConfig") or {}).get("nameservers") or ()
+    addresses = [(f"dnsConfig.nameservers[{index}]", server) for index, server in enumerate(servers)]
+    aliases = spec.get("hostAliases") or ()
+    addresses += [(f"hostAliases[{index}].ip", alias.get("ip", "")) for index, alias in enumerate(aliases)]
+    return [text for where, address in addresses for text in ip_warnings(address, f"{path}.{where}")]
 
 
 def _annotation_warnings(container: JsonObject, annotations: JsonObject, path: str, has_profile: bool) -> list[str]:
