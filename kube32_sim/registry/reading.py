@@ -98,8 +98,8 @@ def _candidates(
     """A superset of what is selected, in key order, found as narrowly as the present allows."""
     present = revision >= store.revision
     if present and selection.exact is not None:
-        found = store.by_field(row.storage, *selection.exact)
-        return (stored for stored in found if after is None or stored.key > after)
+        found, prefix = store.by_field(row.storage, *selection.exact), selection.namespace and f"{selection.namespace}/"
+        return (stored for stored in found if stored.key.startswith(prefix) and (after is None or stored.key > after))
     if present and selection.name and (selection.namespace or not row.namespaced):
         key = f"{selection.namespace}/{selection.name}" if row.namespaced else selection.name
         one = store.get(row.storage, key)
@@ -175,11 +175,11 @@ def list_page(
             raise errors.expired(LIST_TOO_OLD) from error
         raise errors.expired(CONTINUE_TOO_OLD, encode_continue(-1, after)) from error
     narrowed = bool(selection.name or selection.labels or selection.fields or selection.exact)
-    if narrowed:
-        found = _narrow(found, selection)
+    matching = _narrow(found, selection) if narrowed else found
     if limit <= 0:
-        return Page(list(found), at)
-    items = list(islice(found, limit))
+        return Page(list(matching), at)
+    items = list(islice(matching, limit))
+    # as upstream: there is more where anything is left to look at, be it selected or not
     ahead = next(found, None) if len(items) == limit else None
     if ahead is None:
         return Page(items, at)
