@@ -18,6 +18,12 @@ TOO_LARGE = "--set=memory=64Mi"
 """What no board has room for: the pods of such an upgrade stay Pending."""
 
 
+slow_for_helm_3 = pytest.mark.parametrize(
+    "helm", [pytest.param(32, id="helm3", marks=pytest.mark.soak), pytest.param(37, id="helm4")], indirect=True
+)
+"""Waiting in vain takes its time: helm 3 does it in the soak step."""
+
+
 @pytest.fixture(params=[pytest.param(minor, id=f"helm{major}") for minor, major in clients.HELMS.items()])
 def helm(request: pytest.FixtureRequest, full_server: Server, namespace: str, tmp_path: Path) -> Helm:
     home = tmp_path / "home"
@@ -90,13 +96,14 @@ def test_kinds_that_are_only_stored(helm, kubectl):
     helm.quietly("uninstall", "lamp", *PATIENT)
 
 
+@slow_for_helm_3
 def test_an_upgrade_that_fails(helm, kubectl):
     helm.quietly("install", "lamp", CHART, *waiting(helm, *PATIENT))
     briefly = waiting(helm, "--wait", "--timeout=2s")
     assert "UPGRADE FAILED" in helm.fails("upgrade", "lamp", CHART, *briefly, TOO_LARGE)
     assert history(helm) == ["deployed", "failed"]
     rolling_back = "--atomic" if helm.major < 4 else "--rollback-on-failure"
-    error = helm.fails("upgrade", "lamp", CHART, *waiting(helm, "--timeout=4s"), rolling_back, TOO_LARGE)
+    error = helm.fails("upgrade", "lamp", CHART, *waiting(helm, "--timeout=3s"), rolling_back, TOO_LARGE)
     assert "rolled back" in error
     assert history(helm)[2:] == ["failed", "deployed"]
     memory = "jsonpath={.spec.template.spec.containers[0].resources.requests.memory}"
@@ -113,6 +120,7 @@ def test_a_test_that_fails(helm):
     assert "Phase:          Failed" in helm.run("test", "lamp").stdout
 
 
+@slow_for_helm_3
 def test_an_installation_that_fails_leaves_nothing(helm, kubectl):
     rolling_back = "--atomic" if helm.major < 4 else "--rollback-on-failure"
     options = waiting(helm, "--timeout=3s", rolling_back)
