@@ -69,16 +69,16 @@ Step = Write | Follow | Compact
 
 writes = st.builds(
     Write,
-    st.sampled_from(["create", "create", "update", "patch", "strategic", "delete"]),
+    st.sampled_from(["update", "update", "patch", "strategic", "delete"]),
     st.sampled_from([MAPS, NODES]),
     st.sampled_from(["one", "two"]),
     st.sampled_from([{}, {"app": "a"}, {"app": "b"}, {"other": "c"}]),
     st.booleans(),
 )
 follows = st.builds(Follow, st.sampled_from(CHOICES), st.integers(0, 6))
-histories = st.lists(
-    st.one_of(writes, writes, writes, follows, st.builds(Compact, st.integers(0, 4))), min_size=4, max_size=24
-)
+few = st.one_of(follows, follows, st.builds(Compact, st.integers(0, 4)))
+histories = st.lists(st.lists(writes, min_size=1, max_size=6).flatmap(lambda made: few.map(lambda one: [one, *made])),
+                     min_size=3, max_size=6).map(lambda parts: [step for part in parts for step in part])  # fmt: skip
 
 
 class Follower:
@@ -147,12 +147,11 @@ def body(resource: Resource, name: str, labels: JsonObject, unschedulable: bool)
 
 
 async def write(client: Client, step: Write) -> None:
+    """What is not there is made."""
     namespace = "default" if step.resource == MAPS else ""
     obj = body(step.resource, step.name, step.labels, step.unschedulable)
     try:
-        if step.verb == "create":
-            await client.create(step.resource, namespace, obj)
-        elif step.verb == "update":
+        if step.verb == "update":
             await client.update(step.resource, namespace, obj)
         elif step.verb == "delete":
             await client.delete(step.resource, namespace, step.name)
@@ -160,8 +159,9 @@ async def write(client: Client, step: Write) -> None:
             kind = "merge" if step.verb == "patch" else "strategic"
             await client.patch(step.resource, namespace, step.name, obj, kind=kind)
     except ApiError as error:
-        if error.reason not in ("AlreadyExists", "NotFound"):
+        if error.reason != "NotFound":
             raise
+        await client.create(step.resource, namespace, obj)
 
 
 async def play(history: Sequence[Step], over_http: bool) -> None:
