@@ -162,6 +162,8 @@ def resolve(table: ResourceTable, info: RequestInfo) -> Target:
     if row is None or (info.namespace and not row.namespaced):
         raise path_not_found()
     everywhere = row.namespaced and not info.namespace
+    if everywhere and info.name and "/namespaces//" in info.path:
+        raise bad_request("Namespace parameter required.")
     if not info.old_watch and not _served(row, info, everywhere):
         raise path_not_found()
     if info.subresource:

@@ -212,6 +212,7 @@ def test_no_path_or_query_is_too_odd(path: str, query: str) -> None:
         ("/api/v1/namespaces/d/pods/./log", "Name parameter invalid: \".\": may not be '.'"),
         ("/api/v1/nodes/a%25b", "Name parameter invalid: \"a%b\": may not contain '%'"),
         ("/api/v1/namespaces/d/pods//log", "name must be provided"),
+        ("/api/v1/namespaces//pods/p", "Namespace parameter required."),
     ],
 )
 def test_names_that_none_can_have(path: str, message: str) -> None:
