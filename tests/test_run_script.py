@@ -92,6 +92,15 @@ def test_arguments_are_passed_on(
     assert os.environ[run.PROGRAM] == ("" if purpose == "dev" else "python3 run.py")
 
 
+@pytest.mark.parametrize(("code", "told"), [(0, ""), (1, "some clients cannot be fetched")])
+def test_clients_that_cannot_be_fetched_keep_no_test_from_running(
+    code: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("subprocess.call", lambda command: code)
+    run.fetch_clients()
+    assert told in capsys.readouterr().err
+
+
 def test_the_newest_released_pip_is_taken() -> None:
     names = ["pip-9.0.3-py2.py3-none-any.whl", "pip-9.0.1.tar.gz", "pip-25.1-py3-none-any.whl"]
     names += ["pip-26.0b1-py3-none-any.whl", "pip-25.0.1-py3-none-any.whl"]
