@@ -13,6 +13,7 @@ from kube32_sim.api.strategies.pod_defaults import default_volume
 from kube32_sim.api.strategies.spec import ALL_METADATA, SpecStrategy, Unversioned
 from kube32_sim.api.validation import storage_claims as claims
 from kube32_sim.api.validation import storage_classes as classes
+from kube32_sim.api.validation import storage_devices as devices
 from kube32_sim.api.validation import storage_volumes as volumes
 from kube32_sim.api.validation.workloads_common import immutable
 
@@ -189,6 +190,9 @@ class ResourceClaim(SpecStrategy):
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         _default_requests(spec)
 
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return devices.validate_device_claim(obj["spec"])
+
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return immutable(obj["spec"], old["spec"], "spec")
 
@@ -213,12 +217,28 @@ class ResourceClaimTemplate(SpecStrategy):
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
         _default_requests(spec.get("spec") or {})
 
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return devices.validate_device_claim(obj["spec"].get("spec") or {}, "spec.spec")
+
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return immutable(obj["spec"], old["spec"], "spec")
 
 
 class DeviceClass(SpecStrategy):
     returns_deleted = True
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return devices.validate_device_class(obj["spec"])
+
+
+class ResourceSlice(SpecStrategy):
+    returns_deleted = True
+
+    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        return devices.validate_resource_slice(obj["spec"], None)
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return devices.validate_resource_slice(obj["spec"], old["spec"])
 
 
 _STORAGE = "storage.k8s.io"
@@ -236,5 +256,5 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     (_RESOURCE, "ResourceClaim"): ResourceClaim(),
     (_RESOURCE, "ResourceClaimTemplate"): ResourceClaimTemplate(),
     (_RESOURCE, "DeviceClass"): DeviceClass(),
-    (_RESOURCE, "ResourceSlice"): DeviceClass(),
+    (_RESOURCE, "ResourceSlice"): ResourceSlice(),
 }
