@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from kube32_sim.api import admission, conversion, errors
 from kube32_sim.api.configuration import Configuration
-from kube32_sim.api.managed.manager import FieldManager, Writer
+from kube32_sim.api.managed.manager import FieldManager, Writer, keep_times
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.api.strategies.base import Context
@@ -276,6 +276,8 @@ class Registry:
             self.fields.updated(self.writer(asked), obj, old)
         context = self.context(asked)
         warnings += admission.mutate("update", obj, old, context, self._config)
+        if managed:
+            keep_times(obj, old)
         metadata = obj["metadata"]
         metadata.setdefault("uid", old_metadata.get("uid", ""))
         for name in SYSTEM_FIELDS:

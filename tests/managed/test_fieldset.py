@@ -7,15 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kube32_sim.api.managed.fieldset import (
-    checked,
     difference,
     has,
     intersection,
     ordered,
     paths,
+    read,
     single,
     text,
     union,
+    within,
     without,
 )
 
@@ -36,7 +37,7 @@ def test_a_set_holds_the_paths_it_was_made_of(members):
     made = built(members)
     assert set(paths(made)) == members
     assert all(has(made, path) for path in members)
-    assert checked(made) == made
+    assert read(made) == made
     assert ordered(made) == made
 
 
@@ -74,6 +75,7 @@ def test_members_of_a_level_come_before_those_below():
         (("f:ports", 'k:{"containerPort":80,"protocol":"TCP"}'), '.ports[containerPort=80,protocol="TCP"]'),
         (("f:finalizers", 'v:"a/b"'), '.finalizers[="a/b"]'),
         (("f:list", "i:3"), ".list[3]"),
+        (("f:set", "v:1.5", 'v:"\\u0001\\"é"', "v:null", "v:true"), '.set[=1.5][="\\x01\\"é"][=null][=true]'),
     ],
 )
 def test_paths_read_as_upstream_writes_them(path, shown):
@@ -82,8 +84,48 @@ def test_paths_read_as_upstream_writes_them(path, shown):
 
 @pytest.mark.parametrize(
     "value",
-    [None, [], "f:a", {"a": {}}, {"f:a": []}, {"f:a": {"x:b": {}}}, {"k:{": {}}, {"k:[1]": {}}, {"v:": {}}, {"i:x": {}},
-     {".": {"f:a": {}}}],
+    [[], "f:a", 1, {"a": {}}, {"": {}}, {"ab": {}}, {"f:a": []}, {"f:a": "x"}, {"k:{": {}}, {"k:[1]": {}}, {"v:": {}},
+     {"i:x": {}}, {"i:": {}}, {"i:1 ": {}}, {"i:99999999999999999999": {}}],
 )  # fmt: skip
 def test_what_is_no_set_is_told(value):
-    assert checked(value) is None
+    assert read(value) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "made"),
+    [
+        (None, {}),
+        ({".": {}}, {}),
+        ({"f:a": None}, {"f:a": {}}),
+        ({"f:a": {".": {"f:b": {}}}}, {"f:a": {}}),
+        ({"f:a": {"x:b": {}}}, {"f:a": {}}),
+        ({"x:a": {}, "f:b": {}}, {"f:b": {}}),
+        ({'k:{"protocol": "TCP", "port": 80}': {}}, {'k:{"port":80,"protocol":"TCP"}': {}}),
+        ({'k:{"page":2.0}': {}, "v:1.0": {}, "i:+7": {}}, {'k:{"page":2}': {}, "v:1": {}, "i:7": {}}),
+        ({'v:"a<b"': {}}, {'v:"a\\u003cb"': {}}),
+        ({'v:"\\u00e9"': {}}, {'v:"é"': {}}),
+    ],
+)
+def test_sets_from_outside_are_written_as_they_are_here(value, made):
+    assert read(value) == made
+
+
+def test_elements_are_ordered_by_what_they_say():
+    """80 is before 443, `a` before `a b`, and a number before a text."""
+    items = ['k:{"port":443}', 'k:{"port":80}', 'k:{"port":"a"}', 'k:{"a":1,"b":1}', 'k:{"a":1}', 'v:"a b"', 'v:"a"',
+             "v:10", "v:9", "v:true", "v:null", "i:10", "i:9", "f:b", "f:B"]  # fmt: skip
+    assert list(ordered({item: {} for item in items})) == [
+        "f:B", "f:b", 'k:{"a":1}', 'k:{"a":1,"b":1}', 'k:{"port":80}', 'k:{"port":443}', 'k:{"port":"a"}',
+        "v:9", "v:10", 'v:"a"', 'v:"a b"', "v:true", "v:null", "i:9", "i:10",
+    ]  # fmt: skip
+
+
+def test_a_pattern_says_what_is_left():
+    fields = {
+        "f:metadata": {"f:labels": {}},
+        "f:spec": {".": {}, "f:c": {'k:{"n":1}': {".": {}, "f:n": {}, "f:r": {}}}},
+    }
+    assert within(fields, {"f:spec": {"f:c": {"*": {"f:r": {}}}}}) == {
+        "f:spec": {".": {}, "f:c": {'k:{"n":1}': {".": {}, "f:r": {}}}}
+    }
+    assert within(fields, {"f:status": {}}) == {}

@@ -1,12 +1,13 @@
-"""Comparing, merging, taking out and checking, by the shapes of real kinds."""
+"""Comparing, merging and taking out, by the shapes of real kinds."""
 
 from __future__ import annotations
 
 import pytest
 
 from kube32_sim.api.managed.comparing import compared, owned
-from kube32_sim.api.managed.merging import faults, merged, removed
-from kube32_sim.api.managed.shapes import shape_of_definition
+from kube32_sim.api.managed.merging import merged, removed
+from kube32_sim.api.managed.reconciling import reconciled
+from kube32_sim.api.managed.shapes import shape_of, shape_of_definition
 
 POD = shape_of_definition("io.k8s.api.core.v1.PodSpec")
 META = shape_of_definition("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
@@ -100,6 +101,10 @@ def test_what_a_configuration_owns():
         ("abcd", "dxa", "bcdxa"),
         ("aa", "a", "a"),
         ("xy", "ya", "xya"),
+        ("aab", "ac", "acb"),
+        ("aab", "c", "aabc"),
+        ("aba", "ba", "ba"),
+        ("abc", "cdb", "acdb"),
     ],
 )
 def test_the_order_of_merged_lists(live, config, made):
@@ -126,27 +131,69 @@ def test_what_is_taken_out_leaves_nothing_empty():
     assert removed(META, value, {"f:labels": {}, "f:finalizers": {}}) is None
 
 
+FREE = shape_of({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+HELD = {"f:a": {}}
+
+
 @pytest.mark.parametrize(
-    ("config", "expected"),
+    ("old", "new", "changed", "gone"),
     [
-        ({"nope": 1}, [".nope: field not declared in schema"]),
-        ({"hostNetwork": "yes"}, [".hostNetwork: expected boolean, got yes"]),
-        ({"priority": "5"}, [".priority: expected numeric (int or float), got string"]),
-        ({"priority": True}, [".priority: expected numeric (int or float), got bool"]),
-        ({"containers": {}}, [".containers: expected list, got map[string]interface {}"]),
-        ({"nodeSelector": []}, [".nodeSelector: expected map, got []interface {}"]),
-        ({"containers": [{"name": "a"}, {"name": "a"}]}, ['.containers: duplicate entries for key [name="a"]']),
-        ({"containers": [{"image": "x"}]}, ['.containers: element 0: associative list with keys has an element that '
-                                            'omits key field "name" (and doesn\'t have default value)']),
-        ({"containers": [{"name": "a", "x": 1}]}, ['.containers[name="a"].x: field not declared in schema']),
-        ({"containers": [None]}, [".containers: element 0: associative list with keys may not have non-map elements"]),
-        ({"containers": None, "hostname": None}, []),
+        ({"x": {"a": 1}}, {"x": "s"}, {"f:x": {}}, {"f:x": HELD}),
+        ({"x": {"a": 1}}, {"x": [1]}, {"f:x": {}}, {"f:x": HELD}),
+        ({"x": "s"}, {"x": {"a": 1}}, {"f:x": {".": {}, **HELD}}, {}),
+        ({"x": [1]}, {"x": {}}, {"f:x": {}}, {}),
+        ({"x": None}, {"x": {"a": 1}}, {"f:x": HELD}, {}),
+        ({"x": {"a": 1}}, {"x": None}, {}, {"f:x": HELD}),
+        ({"x": None}, {"x": {}}, {"f:x": {}}, {}),
+        ({"x": [1]}, {"x": None}, {"f:x": {}}, {}),
     ],
-)  # fmt: skip
-def test_what_cannot_be_applied(config, expected):
-    assert faults(POD, config) == expected
+)
+def test_what_becomes_of_another_kind_without_a_schema(old, new, changed, gone):
+    assert compared(FREE, old, new) == (changed, gone)
 
 
-def test_values_of_sets():
-    assert faults(META, {"finalizers": ["a", "a"]}) == ['.finalizers: duplicate entries for key [="a"]']
-    assert faults(META, {"finalizers": [{}]}) == [".finalizers: element 0: sets can't have list or map elements"]
+@pytest.mark.parametrize(
+    ("live", "config", "made"),
+    [
+        ({}, {"labels": None}, {"labels": None}),
+        ({"labels": {}}, {"labels": None}, {"labels": None}),
+        ({"labels": None}, {"labels": {}}, {"labels": {}}),
+        ({"labels": {"a": "1"}}, {"labels": None}, {"labels": {"a": "1"}}),
+        ({"labels": {"a": "1"}}, {"labels": {}}, {"labels": {"a": "1"}}),
+        ({"labels": {"a": "1"}}, {"labels": {"a": None}}, {"labels": {"a": None}}),
+        ({"finalizers": ["a"]}, {"finalizers": None}, {"finalizers": ["a"]}),
+        ({"finalizers": ["a"]}, {"finalizers": []}, {"finalizers": ["a"]}),
+        ({"name": "a"}, {"name": None}, {"name": None}),
+    ],
+)
+def test_null_is_a_value_only_where_nothing_is_managed_below(live, config, made):
+    assert merged(META, live, config) == made
+
+
+def test_null_takes_the_place_of_what_is_managed_as_a_whole():
+    live = {"tolerations": [{"key": "a"}], "nodeSelector": {"k": "v"}, "priority": 1}
+    nothing = dict.fromkeys(live)
+    assert merged(POD, live, nothing) == nothing
+    assert merged(FREE, {"x": {"a": 1}, "y": [1], "z": 1}, dict.fromkeys("xyz")) == {
+        "x": {"a": 1},
+        "y": None,
+        "z": None,
+    }
+
+
+def test_items_that_repeat_are_replaced_by_the_one_that_is_applied():
+    live = {"containers": [{"name": "c", "env": [{"name": "a", "value": "1"}, {"name": "a", "valueFrom": {}}]}]}
+    made = merged(POD, live, env("a", value="2"))
+    assert made == env("a", value="2")
+    assert owned(POD, live)["f:containers"]['k:{"name":"c"}']["f:env"] == {A: {}}
+
+
+def test_structures_are_brought_in_line_with_the_schema():
+    whole = {"f:nodeSelector": {}, "f:tolerations": {}, "f:hostname": {}}
+    given = {"f:nodeSelector": {"f:k": {}}, "f:tolerations": {".": {}, "k:{}": {}}, "f:hostname": {}}
+    assert reconciled(POD, given) == whole
+    assert reconciled(POD, whole) is whole
+    items = {"f:containers": {A: {".": {}, "f:args": {"i:0": {}}, "f:name": {}}}}
+    assert reconciled(POD, items) == {"f:containers": {A: {".": {}, "f:args": {}, "f:name": {}}}}
+    unknown = {"f:nope": {"f:a": {}}, "f:containers": {}}
+    assert reconciled(POD, unknown) is unknown

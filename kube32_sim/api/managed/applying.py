@@ -20,7 +20,6 @@ from kube32_sim.api.managed.fieldset import (
     single,
     text,
     union,
-    without,
 )
 from kube32_sim.api.managed.merging import merged, removed
 from kube32_sim.api.managed.shapes import Shape
@@ -46,11 +45,11 @@ def applied(
 ) -> tuple[JsonObject | None, Owners]:
     """(the object wanted, None where it is the live one; its owners).  Raises Conflict.
 
-    All objects are without managedFields and in the version of the request; config has been checked (`merging.faults`).
+    All objects are without managedFields and in the version of the request; config has been checked (see `checking`).
     """
     manager = Manager(write.manager, APPLY, "", write.subresource)
     last = owners.get(manager)
-    fields = without(owned(write.shape, config), write.ignored)
+    fields = write.told.of(owned(write.shape, config))
     own = Owned(fields, write.version, last.time if last is not None else "")
     made = merged(write.shape, live, config)
     if last is not None and (last.version != write.version or difference(last.fields, fields)):

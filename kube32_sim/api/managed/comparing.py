@@ -18,7 +18,9 @@ def element_of(shape: Shape, item: Any) -> str | None:
     """The path element of a list's item; None where it has nothing that tells it from others."""
     if shape.kind == SET:
         return value_item(item)
-    keys = {name: item[name] for name in shape.keys if item.get(name) is not None} if isinstance(item, dict) else {}
+    if not isinstance(item, dict):
+        return None
+    keys = {name: item[name] for name in shape.keys if name in item}
     for name, default in shape.defaults.items():
         keys.setdefault(name, default)
     return key_item(keys) if keys else None
@@ -125,12 +127,22 @@ def _compare(shape: Shape, element: str, old: Any, new: Any, changed: FieldSet, 
     kinds = {kind_of(shape, value) for value in (old, new) if value is not None}
     if len(kinds) != 1 or LEAF in kinds or not (old or new):
         changed[element] = NOTHING
+        if len(kinds) == 2:
+            _turned(shape, element, old, new, changed, removed)
         return
     more, less = compared(shape, old, new)
     if more:
         changed[element] = more
     if less:
         removed[element] = less
+
+
+def _turned(shape: Shape, element: str, old: Any, new: Any, changed: FieldSet, removed: FieldSet) -> None:
+    """What was in a map that became something else is gone, what is in one that came of something else is new."""
+    if kind_of(shape, new) == MAP:
+        changed[element] = present(shape, new)
+    elif kind_of(shape, old) == MAP and old:
+        removed[element] = {name: node for name, node in present(shape, old).items() if name != MEMBER}
 
 
 def owned(shape: Shape, value: Any) -> FieldSet:
@@ -144,7 +156,7 @@ def owned(shape: Shape, value: Any) -> FieldSet:
                 made[field(name)] = node
         return made
     for element, items in items_of(shape, value).items():
-        node = _owned_below(shape.item or FREE_SHAPE, items[0], member=True)
+        node = _owned_below(shape.item or FREE_SHAPE, items[0], member=True) if len(items) == 1 else None
         made[element] = NOTHING if node is None else node
     return made
 

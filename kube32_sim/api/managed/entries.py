@@ -5,11 +5,11 @@ An applier is one whatever version it applies; who updates is told apart by vers
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kube32_sim.api.managed.fieldset import NOTHING, FieldSet, checked, ordered, union
+from kube32_sim.api.managed.fieldset import NOTHING, FieldSet, ordered, read, union
+from kube32_sim.api.managed.gotext import quoted
 
 JsonObject = dict[str, Any]
 
@@ -31,9 +31,9 @@ class Manager(NamedTuple):
 
     def shown(self) -> str:
         """As conflicts name it."""
-        text = _quoted(self.name)
+        text = quoted(self.name)
         if self.subresource:
-            text += f" with subresource {_quoted(self.subresource)}"
+            text += f" with subresource {quoted(self.subresource)}"
         return f"{text} using {self.version}" if self.operation == UPDATE else text
 
 
@@ -48,10 +48,6 @@ class Owned(NamedTuple):
 Owners = dict[Manager, Owned]
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
 def manager_name(given: str, user_agent: str) -> str:
     """The field manager of a request: the one it names, else the program that sends it."""
     if given:
@@ -61,8 +57,8 @@ def manager_name(given: str, user_agent: str) -> str:
 
 
 def is_reset(entries: Any) -> bool:
-    """Whether managedFields are the one empty entry by which a client has them forgotten."""
-    return isinstance(entries, list) and len(entries) == 1 and not any((entries[0] or {}).values())
+    """Whether managedFields are what a client has them forgotten by: one empty entry, or none at all."""
+    return isinstance(entries, list) and (not entries or (len(entries) == 1 and not any((entries[0] or {}).values())))
 
 
 def decoded(entries: Any, *, trusted: bool = False) -> Owners:
@@ -70,9 +66,10 @@ def decoded(entries: Any, *, trusted: bool = False) -> Owners:
     owners: Owners = {}
     for entry in entries or ():
         given = entry.get("fieldsV1") or NOTHING
-        fields = given if trusted else checked(given)
+        fields = given if trusted else read(given)
         operation, version = entry.get("operation", ""), entry.get("apiVersion", "")
-        if fields is None or entry.get("fieldsType") != "FieldsV1" or operation not in (APPLY, UPDATE):
+        known = version and operation in (APPLY, UPDATE) and entry.get("fieldsType") == "FieldsV1"
+        if fields is None or not known:
             return {}
         kept = "" if operation == APPLY else version
         manager = Manager(entry.get("manager", ""), operation, kept, entry.get("subresource", ""))

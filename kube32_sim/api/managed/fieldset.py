@@ -11,17 +11,25 @@ holds the item and its port, and neither the list nor the spec.  Sets are never 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import orjson
+
+from kube32_sim.api.managed import gotext
 
 FieldSet = dict[str, Any]
 
 MEMBER = "."
 NOTHING: FieldSet = {}
 Path = tuple[str, ...]
-_KINDS = MEMBER + "fkvi"
+_INDEX = re.compile("[+-]?[0-9]{1,18}", re.ASCII)
+_HTML = re.compile("[<>&\u2028\u2029]")
+ORDERS = 4096
+"""How many elements' places among others are remembered."""
 
 
 def field(name: str) -> str:
@@ -29,11 +37,28 @@ def field(name: str) -> str:
 
 
 def value_item(value: Any) -> str:
-    return "v:" + orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    return "v:" + _json(_whole(value))
 
 
 def key_item(keys: dict[str, Any]) -> str:
-    return "k:" + orjson.dumps(keys, option=orjson.OPT_SORT_KEYS).decode()
+    for value in keys.values():
+        if value.__class__ is float:
+            return "k:" + _json({name: _whole(given) for name, given in keys.items()})
+    return "k:" + _json(keys)
+
+
+def _whole(value: Any) -> Any:
+    """2.0 is the item that 2 is."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e21 else value
+
+
+def _json(value: Any) -> str:
+    """As upstream writes it into an element: what HTML would take for its own is escaped."""
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError:  # a number, or a text, that orjson does not know how to write
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return _HTML.sub(lambda found: f"\\u{ord(found[0]):04x}", text) if _HTML.search(text) else text
 
 
 def below(node: FieldSet) -> FieldSet:
@@ -92,6 +117,19 @@ def without(one: FieldSet, other: FieldSet) -> FieldSet:
     return made
 
 
+def within(one: FieldSet, pattern: FieldSet) -> FieldSet:
+    """What a pattern leaves of a set: the elements that it names, all where it says `*`, everything below its ends."""
+    if not pattern:
+        return one
+    made: FieldSet = {}
+    for element, node in one.items():
+        there = {} if element == MEMBER else pattern.get(element, pattern.get("*"))
+        left = within(below(node), there) if there is not None else NOTHING
+        if left:
+            made[element] = _folded(left)
+    return made
+
+
 def intersection(one: FieldSet, other: FieldSet) -> FieldSet:
     made = {}
     for element, node in one.items():
@@ -131,16 +169,34 @@ def ordered(one: FieldSet) -> FieldSet:
 
 
 def _sorted(one: FieldSet) -> list[str]:
-    """`.`, fields, items by keys, items by value (which is how the texts sort), items by index."""
+    """`.`, fields, items by keys, items by value, items by index; numbers as such, and before texts."""
     elements = sorted(one)
-    if elements and elements[-1][0] != "f":
+    if len(elements) > 1 and elements[-1][0] != "f":
         elements.sort(key=_order)
     return elements
 
 
-def _order(element: str) -> tuple[int, int]:
-    kind = element[0]
-    return (_KINDS.index(kind), int(element[2:]) if kind == "i" else 0)
+@lru_cache(maxsize=ORDERS)
+def _order(element: str) -> tuple[Any, ...]:
+    kind, value = element[0], element[2:]
+    if kind == "k":
+        return (2, tuple((name, _rank(given)) for name, given in sorted(json.loads(value).items())))
+    if kind == "v":
+        return (3, _rank(json.loads(value)))
+    if kind == "i":
+        return (4, int(value))
+    return (int(kind == "f"), value)
+
+
+def _rank(value: Any) -> tuple[int, Any]:
+    """The place of a value among all values: numbers, texts, true and false, lists, maps, null."""
+    if isinstance(value, bool):
+        return (2, value)
+    if isinstance(value, int | float):
+        return (0, value)
+    if isinstance(value, str):
+        return (1, value)
+    return (3 if isinstance(value, list) else 4 if value is not None else 5, _json(value))
 
 
 def paths(one: FieldSet, prefix: Path = ()) -> Iterator[Path]:
@@ -162,38 +218,69 @@ def _shown(element: str) -> str:
     kind, value = element[0], element[2:]
     if kind == "f":
         return "." + value
-    if kind == "v":
-        return f"[={value}]"
     if kind == "i":
         return f"[{value}]"
-    keys = orjson.loads(value)
-    return "[" + ",".join(f"{name}={orjson.dumps(given).decode()}" for name, given in sorted(keys.items())) + "]"
+    given = json.loads(value)
+    if kind == "v":
+        return f"[={_shown_value(given)}]"
+    return "[" + ",".join(f"{name}={_shown_value(item)}" for name, item in sorted(given.items())) + "]"
 
 
-def checked(value: Any) -> FieldSet | None:
-    """A FieldsV1 from outside as a set; None where it is none."""
-    if not isinstance(value, dict):
+def _shown_value(value: Any) -> str:
+    if isinstance(value, str):
+        return gotext.quoted(value)
+    if isinstance(value, list):
+        return "[" + ",".join(map(_shown_value, value)) + "]"
+    if isinstance(value, dict):
+        return "".join(f"{name}={_shown_value(item)}" for name, item in value.items())
+    return "null" if value is None else gotext.plain(value)
+
+
+def read(value: Any) -> FieldSet | None:
+    """A FieldsV1 from outside as a set, its elements as they are written here; None where it is none.
+
+    Elements of kinds that nobody knows are left out (as upstream: a later version may know them).
+    """
+    try:
+        made = _read(value)
+    except ValueError:
         return None
+    made.pop(MEMBER, None)
+    return made
+
+
+def _read(value: Any) -> FieldSet:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError("no map")
+    made: FieldSet = {}
     for element, node in value.items():
         if element == MEMBER:
-            if node != {}:
-                return None
-        elif not _readable(element) or checked(node) is None:
-            return None
-    return value
+            made[MEMBER] = NOTHING
+            continue
+        known = _element(element)
+        if known is not None:
+            made[known] = _folded(_read(node))
+    return made
 
 
-def _readable(element: str) -> bool:
-    reader = _READERS.get(element[:2])
-    try:
-        return reader is not None and reader(element[2:])
-    except ValueError:
-        return False
-
-
-_READERS: dict[str, Callable[[str], bool]] = {
-    "f:": lambda text: True,
-    "k:": lambda text: isinstance(orjson.loads(text), dict),
-    "v:": lambda text: orjson.loads(text) is not ...,
-    "i:": lambda text: text.isascii() and text.isdigit(),
-}
+def _element(text: str) -> str | None:
+    """A path element as it is written here; None where it is of no known kind.  Raises ValueError."""
+    kind, value = text[:2], text[2:]
+    if kind[1:] != ":":
+        raise ValueError("no kind")
+    if kind == "f:":
+        return text
+    if kind == "v:":
+        return value_item(orjson.loads(value))
+    if kind == "k:":
+        keys = orjson.loads(value)
+        if not isinstance(keys, dict):
+            raise ValueError("no keys")
+        return key_item(keys)
+    if kind == "i:":
+        if not _INDEX.fullmatch(value):
+            raise ValueError("no index")
+        return f"i:{int(value)}"
+    return None

@@ -16,6 +16,7 @@ from kube32_sim.api import conversion, errors, schema
 from kube32_sim.api.decode import decode_value
 from kube32_sim.api.managed import resets, scaled
 from kube32_sim.api.managed.applying import Conflict, applied, beyond, conflict_error
+from kube32_sim.api.managed.checking import faults
 from kube32_sim.api.managed.comparing import child_of, compared, owned
 from kube32_sim.api.managed.entries import (
     BEFORE_FIRST_APPLY,
@@ -26,7 +27,7 @@ from kube32_sim.api.managed.entries import (
     sorted_fields,
 )
 from kube32_sim.api.managed.fieldset import FieldSet, difference, field, ordered
-from kube32_sim.api.managed.merging import faults
+from kube32_sim.api.managed.reconciling import reconciled
 from kube32_sim.api.managed.shapes import Shape, custom_shape, shape_of_definition
 from kube32_sim.api.managed.tracking import Write, created, updated
 from kube32_sim.api.resources import ResourceTable, ResourceType
@@ -38,9 +39,11 @@ _METADATA = field("metadata")
 KUBECTL = "kubectl"
 """The applier for which what `kubectl apply` has left behind counts as its own."""
 UNKNOWN = "unknown"
-MOST_FAULTS = 20
+MOST_FAULTS = 500
 CREATIONS = 512
 """How many fields of new objects are remembered, with what they say."""
+MOST_ANNOTATIONS = 262144
+"""Bytes of all annotations together: what was applied last is not kept where it would make them more."""
 LONG = 16384
 """Bytes of a field that is not."""
 
@@ -144,6 +147,21 @@ def _plain(obj: JsonObject) -> JsonObject:
     return {**obj, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
 
 
+def _entries(obj: JsonObject | None) -> Any:
+    return ((obj or {}).get("metadata") or {}).get("managedFields")
+
+
+def keep_times(obj: JsonObject, old: JsonObject) -> None:
+    """What says nothing new after all leaves the times alone at which managers last changed something."""
+    there, here = _entries(old), _entries(obj)
+    if here and there and here != there and _timeless(here) == _timeless(there) and _plain(obj) == _plain(old):
+        obj["metadata"]["managedFields"] = there
+
+
+def _timeless(entries: list[JsonObject]) -> list[JsonObject]:
+    return [{name: value for name, value in entry.items() if name != "time"} for entry in entries]
+
+
 def _put(obj: JsonObject, owners: Owners) -> None:
     if owners:
         obj["metadata"]["managedFields"] = encoded(owners)
@@ -163,16 +181,25 @@ class FieldManager:
             writer.now,
             row.api_version,
             shape_of_row(row),
-            resets.ignored(row, writer.subresource),
+            resets.told(row, writer.subresource),
             TableVersions(self._table, row),
         )
+
+    def _read(self, row: ResourceType, entries: Any) -> Owners:
+        """The owners that entries from outside, or from before a change of the schema, tell of."""
+        versions, owners = TableVersions(self._table, row), decoded(entries)
+        for manager, one in owners.items():
+            shape = versions.shape(one.version)
+            if shape is not None:
+                owners[manager] = one._replace(fields=reconciled(shape, one.fields))
+        return owners
 
     def created(self, writer: Writer, obj: JsonObject) -> None:
         """Set the managedFields of an object that is to be created, by what it says of itself."""
         given = obj["metadata"].pop("managedFields", None)
         row = writer.row
         shown = conversion.to_view(row, obj)
-        owners = {} if not given or is_reset(given) else decoded(given)
+        owners = {} if not given or is_reset(given) else self._read(row, given)
         write = self._write(writer)
         _put(obj, updated(write, owners, empty(row), shown) if owners else created(write, _said_anew(row, shown)))
 
@@ -180,17 +207,15 @@ class FieldManager:
         """Set the managedFields of an object that is to take the place of another."""
         given = obj["metadata"].pop("managedFields", None)
         kept = old["metadata"].get("managedFields")
-        if writer.subresource or not given or given == kept:
-            owners = None
-        elif is_reset(given):
-            return
-        else:
-            owners = decoded(given) or None
-        if owners is None:
-            owners = decoded(kept, trusted=True)
+        row, owners = writer.row, None
+        if not writer.subresource and given is not None and given != kept:
+            if is_reset(given):
+                return
+            owners = self._read(row, given)
+        if not owners:
+            owners = self._read(row, kept) if row.names_in_list else decoded(kept, trusted=True)
         if not owners:
             return
-        row = writer.row
         before, new = (conversion.to_view(row, one) for one in (_plain(old), obj))
         _put(obj, updated(self._write(writer), owners, before, new))
 
@@ -202,7 +227,7 @@ class FieldManager:
         row, write = writer.row, self._write(writer)
         _check(write.shape, row.api_version, row.kind, config)
         live = empty(row) if old is None else conversion.to_view(row, _plain(old))
-        owners = decoded((old or {}).get("metadata", {}).get("managedFields"))
+        owners = self._read(row, _entries(old))
         if not owners:
             owners = updated(write._replace(manager=BEFORE_FIRST_APPLY, subresource=""), {}, empty(row), live)
         made, left = self._settled(write, owners, live, config, force=force)
@@ -261,7 +286,7 @@ def _scale_write(writer: Writer) -> Write:
         writer.now,
         scaled.VERSION,
         scaled.scale_shape(),
-        resets.STRIPPED,
+        resets.Told(resets.STRIPPED),
         scaled.ScaleVersions(),
     )
 
@@ -274,7 +299,7 @@ def _check(shape: Shape, version: str, kind: str, config: JsonObject) -> None:
     found = faults(shape, config)
     if found:
         what = f"{named.get('namespace') or ''}/{named.get('name') or ''}; {version}, Kind={kind}"
-        why = found[0] if len(found) == 1 else "errors:\n" + "".join(f"  {fault}\n" for fault in found[:MOST_FAULTS])
+        why = found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {fault}" for fault in found[:MOST_FAULTS])])
         raise errors.bad_request(f"failed to create typed patch object ({what}): {why}")
 
 
@@ -309,5 +334,13 @@ def _keep_last_applied(writer: Writer, obj: JsonObject, config: JsonObject) -> N
     annotations = dict((said.get("metadata") or {}).get("annotations") or {})
     if annotations.pop(LAST_APPLIED, None) is not None:
         said = {**said, "metadata": {**said["metadata"], "annotations": annotations}}
-    text = orjson.dumps(said, option=orjson.OPT_SORT_KEYS).decode() + "\n"
-    obj["metadata"]["annotations"][LAST_APPLIED] = text
+    kept = {**obj["metadata"]["annotations"], LAST_APPLIED: _last_applied_text(said)}
+    if sum(len(name.encode()) + len(str(value).encode()) for name, value in kept.items()) > MOST_ANNOTATIONS:
+        del kept[LAST_APPLIED]
+    obj["metadata"]["annotations"] = kept
+
+
+def _last_applied_text(config: JsonObject) -> str:
+    """The configuration as upstream's encoder writes it."""
+    text = orjson.dumps(config, option=orjson.OPT_SORT_KEYS).decode()
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026") + "\n"

@@ -1,15 +1,15 @@
 """Fields that nobody comes to own by a write, because the server sets them itself or the endpoint leaves them alone.
 
 Upstream calls the latter a strategy's reset fields: the status at the object's own address, the spec at that of its
-status.
+status.  Two endpoints of pods say the other way round what alone they change.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import NamedTuple
 
-from kube32_sim.api.managed.fieldset import FieldSet, field, union
+from kube32_sim.api.managed.fieldset import NOTHING, FieldSet, field, union, within, without
 from kube32_sim.api.resources import ResourceType
 
 _OF_THE_SERVER = (
@@ -29,34 +29,65 @@ STRIPPED: FieldSet = {
     field("metadata"): {field(name): {} for name in _OF_THE_SERVER},
 }
 
+
 _STATUS: FieldSet = {field("status"): {}}
 _SPEC: FieldSet = {field("spec"): {}}
 _SPEC_AND_METADATA: FieldSet = {**_SPEC, field("metadata"): {}}
 
-_AT_STATUS: dict[tuple[str, str], FieldSet] = {
-    ("", "pods"): {**_SPEC, field("metadata"): {field("deletionTimestamp"): {}, field("ownerReferences"): {}}},
-    ("apps", "deployments"): {**_SPEC, field("metadata"): {field("labels"): {}}},
-    ("apiextensions.k8s.io", "customresourcedefinitions"): _SPEC_AND_METADATA,
-    ("flowcontrol.apiserver.k8s.io", "flowschemas"): _SPEC_AND_METADATA,
-    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): _SPEC_AND_METADATA,
+_EXCEPT: dict[tuple[tuple[str, str], str], FieldSet] = {
+    (("", "pods"), "status"): {
+        **_SPEC,
+        field("metadata"): {field("deletionTimestamp"): {}, field("ownerReferences"): {}},
+    },
+    (("", "namespaces"), "finalize"): _STATUS,
+    (("apps", "deployments"), "status"): {**_SPEC, field("metadata"): {field("labels"): {}}},
+    (("certificates.k8s.io", "certificatesigningrequests"), ""): {**_SPEC, **_STATUS},
+    (("certificates.k8s.io", "certificatesigningrequests"), "status"): {
+        **_SPEC,
+        field("status"): {field("conditions"): {}},
+    },
+    (("certificates.k8s.io", "certificatesigningrequests"), "approval"): {
+        **_SPEC,
+        field("status"): {field("certificate"): {}},
+    },
+    (("admissionregistration.k8s.io", "validatingadmissionpolicies"), "status"): _SPEC_AND_METADATA,
+    (("apiextensions.k8s.io", "customresourcedefinitions"), "status"): _SPEC_AND_METADATA,
+    (("apiregistration.k8s.io", "apiservices"), "status"): _SPEC_AND_METADATA,
+    (("flowcontrol.apiserver.k8s.io", "flowschemas"), "status"): _SPEC_AND_METADATA,
+    (("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"), "status"): _SPEC_AND_METADATA,
+    (("storage.k8s.io", "volumeattachments"), "status"): _SPEC_AND_METADATA,
+    (("networking.k8s.io", "servicecidrs"), ""): {},
+    (("networking.k8s.io", "servicecidrs"), "status"): {},
 }
-"""Where writing the status leaves more alone than the spec."""
+"""(storage, subresource) -> what is left alone there, where it is not just the status or the spec."""
 
-ONLY: dict[str, Any] = {
+_OF_CONTAINERS: FieldSet = {"*": {field("resources"): {}, field("resizePolicy"): {}}}
+_ONLY: dict[str, FieldSet] = {
     "ephemeralcontainers": {field("spec"): {field("ephemeralContainers"): {}}},
-    "approval": {field("status"): {field("conditions"): {}}},
-    "finalize": {field("spec"): {field("finalizers"): {}}},
+    "resize": {field("spec"): {field("containers"): _OF_CONTAINERS, field("initContainers"): _OF_CONTAINERS}},
 }
-"""Subresources by which nothing else than these fields (and metadata) comes to be owned."""
+"""Subresources by which nothing else than these fields comes to be owned."""
+
+
+class Told(NamedTuple):
+    """What of a set of fields a write counts for: nothing of `never`, and of `only` where that is not empty."""
+
+    never: FieldSet
+    only: FieldSet = NOTHING
+
+    def of(self, fields: FieldSet) -> FieldSet:
+        if not fields:
+            return fields
+        left = without(fields, self.never)
+        return within(left, self.only) if self.only else left
 
 
 @cache
-def ignored(row: ResourceType, subresource: str) -> FieldSet:
-    """Fields whose change makes nobody their owner."""
-    if subresource == "status":
-        reset = _SPEC_AND_METADATA if row.names_in_list else _AT_STATUS.get(row.storage, _SPEC)
-    elif not subresource and row.subresource("status") is not None:
-        reset = _STATUS
-    else:
-        reset = {}
-    return union(STRIPPED, reset)
+def told(row: ResourceType, subresource: str) -> Told:
+    """What counts of a write through an endpoint."""
+    if subresource in _ONLY:
+        return Told(STRIPPED, _ONLY[subresource])
+    reset = _EXCEPT.get((row.storage, subresource))
+    if reset is None:
+        reset = _SPEC if subresource == "status" else _STATUS if row.subresource("status") is not None else {}
+    return Told(union(STRIPPED, reset))

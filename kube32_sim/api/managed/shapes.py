@@ -9,6 +9,7 @@ A shape is of one of five kinds:
     SET    a list of scalars told apart by their values
     FREE   no schema: maps are MAPs of FREE, everything else is a LEAF
 
+What a list or map that is managed as a whole may consist of is told too (`item`, `fields`): it is checked all the same.
 The definitions' shapes are made when first asked for and kept; a struct may contain itself.
 """
 
@@ -30,7 +31,11 @@ _SCALARS = frozenset(
     _PREFIX + name
     for name in ("api.resource.Quantity", "util.intstr.IntOrString", "apis.meta.v1.Time", "apis.meta.v1.MicroTime")
 )
-_KEY_DEFAULTS = {"protocol": "TCP"}
+_KEY_DEFAULTS = {
+    ("io.k8s.api.core.v1.ContainerPort", "protocol"): "TCP",
+    ("io.k8s.api.core.v1.ServicePort", "protocol"): "TCP",
+    ("io.k8s.api.core.v1.LocalObjectReference", "name"): "",
+}
 """What a key is that an item leaves out: the definitions that we have do not tell."""
 
 
@@ -76,7 +81,7 @@ class Shape:
 
 FREE_SHAPE = Shape(FREE)
 ANYTHING = Shape(LEAF)
-_LEAVES = {name: Shape(LEAF, expects=name) for name in ("string", "number", "boolean", "scalar", "list", "map")}
+_LEAVES = {name: Shape(LEAF, expects=name) for name in ("string", "number", "boolean", "scalar")}
 _LEAF_OF = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}
 
 
@@ -114,9 +119,15 @@ def _inline(found: JsonObject, map_type: str | None) -> Shape:
         return _list(found)
     if kind not in ("object", None):
         return ANYTHING
+    made = _map(found)
     if map_type == "atomic":
-        return _LEAVES["map"]
-    return _map(found)
+        return Shape(
+            LEAF,
+            expects="map",
+            properties=found.get("properties"),
+            item=FREE_SHAPE if made is FREE_SHAPE else made.item,
+        )
+    return made
 
 
 def _map(found: JsonObject) -> Shape:
@@ -134,14 +145,14 @@ def _list(found: JsonObject) -> Shape:
     if kind == "set":
         return Shape(SET, item=shape_of(item))
     if kind != "map":
-        return _LEAVES["list"]
+        return Shape(LEAF, expects="list", item=shape_of(item))
     keys, properties = schema.list_map_keys(found), schema.resolved(item).get("properties", {})
     defaults = {}
     for name in keys:
         if "default" in properties.get(name, {}):
             defaults[name] = properties[name]["default"]
-        elif name in _KEY_DEFAULTS:
-            defaults[name] = _KEY_DEFAULTS[name]
+        elif (schema.reference(item) or "", name) in _KEY_DEFAULTS:
+            defaults[name] = _KEY_DEFAULTS[schema.reference(item) or "", name]
     return Shape(KEYED, item=shape_of(item), keys=keys, defaults=defaults)
 
 

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, Protocol
 
 from kube32_sim.api.managed.comparing import compared
 from kube32_sim.api.managed.entries import UPDATE, Manager, Owned, Owners, capped, without_empty
-from kube32_sim.api.managed.fieldset import FieldSet, difference, intersection, ordered, union, without
+from kube32_sim.api.managed.fieldset import FieldSet, difference, intersection, ordered, union
+from kube32_sim.api.managed.resets import Told
 from kube32_sim.api.managed.shapes import Shape
 
 JsonObject = dict[str, Any]
@@ -22,14 +23,14 @@ class Versions(Protocol):
 
 
 class Write(NamedTuple):
-    """A write as managedFields tell of it.  version: of the request.  ignored: see `resets`."""
+    """A write as managedFields tell of it.  version: of the request.  told: what counts of it."""
 
     manager: str
     subresource: str
     now: str
     version: str
     shape: Shape
-    ignored: FieldSet
+    told: Told
     versions: Versions
 
     def compared(self, old: JsonObject, new: JsonObject, version: str) -> tuple[FieldSet, FieldSet] | None:
@@ -40,7 +41,7 @@ class Write(NamedTuple):
         if version != self.version:
             old, new = (self.versions.convert(obj, self.version, version) for obj in (old, new))
         changed, removed = compared(shape, old, new)
-        return without(changed, self.ignored), without(removed, self.ignored)
+        return self.told.of(changed), self.told.of(removed)
 
 
 Differences = dict[str, tuple[FieldSet, FieldSet] | None]
@@ -76,7 +77,7 @@ def dispossessed(owners: Owners, found: Differences, but: Manager | None) -> tup
 
 def created(write: Write, said: FieldSet) -> Owners:
     """The owner of a new object: who made it."""
-    fields = without(said, write.ignored)
+    fields = write.told.of(said)
     own = Manager(write.manager, UPDATE, write.version, write.subresource)
     return {own: Owned(fields, write.version, write.now)} if fields else {}
 
