@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from kube32_sim.addresses import ADDRESSES, Addresses, held_by, is_ours
-from kube32_sim.api.admission import quota
+from kube32_sim.api.admission import pod_topology, quota
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.service_allocation import allocate
@@ -102,6 +102,7 @@ class WriteHooks:
             self._take(obj, None, context)
         elif self._binder is not None and row.storage == PODS:  # in a dry run too: it tells what would be stored
             self._binder.bind_on_create(obj, context.now)
+            pod_topology.label(obj, context)
         return ()
 
     def before_update(self, row: ResourceType, obj: JsonObject, old: JsonObject, context: Context) -> Sequence[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kube32_sim.api import errors
+from kube32_sim.api.admission.pod_topology import labels_of
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.identity import fit_namespace, precondition_failed
 from kube32_sim.registry.registry import Registry
@@ -24,16 +25,19 @@ async def bind(registry: Registry, asked: Asked, binding: JsonObject) -> JsonObj
     metadata = binding.get("metadata") or {}
     if metadata.get("name", "") != asked.name:
         raise errors.bad_request("name in URL does not match name in Binding object")
-    node = _node(asked, binding.get("target") or {})
+    node = _node(binding.get("target") or {})
+    labels = labels_of(node, registry.context(asked))
 
     def change(pod: JsonObject) -> JsonObject:
         _check_preconditions(asked, pod["metadata"], metadata)
         _check_bindable(asked, pod)
         pod["spec"]["nodeName"] = node
-        for key in ("annotations", "labels"):
-            if metadata.get(key):
-                pod["metadata"].setdefault(key, {}).update(metadata[key])
+        if metadata.get("annotations"):
+            pod["metadata"].setdefault("annotations", {}).update(metadata["annotations"])
+        if added := labels | (metadata.get("labels") or {}):
+            pod["metadata"]["labels"] = added | (pod["metadata"].get("labels") or {})
         status = pod.setdefault("status", {})
+        status.pop("nominatedNodeName", None)
         others = [c for c in status.get("conditions", ()) if c.get("type") != "PodScheduled"]
         scheduled = {
             "type": "PodScheduled",
@@ -47,13 +51,15 @@ async def bind(registry: Registry, asked: Asked, binding: JsonObject) -> JsonObj
     return dict(SUCCESS)
 
 
-def _node(asked: Asked, target: JsonObject) -> str:
-    if target.get("kind", "Node") not in ("", "Node"):
-        failure = errors.not_supported("target.kind", target["kind"], ["Node", "<empty>"])
-        raise errors.invalid("", "Binding", asked.name, [failure])
-    node: str = target.get("name", "")
+def _node(target: JsonObject) -> str:
+    """The node that is meant; what is wrong with that is upstream's own fault there: a 500 without a reason."""
+    kind, node = target.get("kind", ""), str(target.get("name", ""))
+    wrong = [errors.not_supported("target.kind", kind, ["Node", "<empty>"])] if kind not in ("", "Node") else []
     if not node:
-        raise errors.invalid("", "Binding", asked.name, [errors.required("target.name")])
+        wrong.append(errors.required("target.name"))
+    if wrong:
+        texts = [str(each) for each in wrong]
+        raise errors.ApiError(500, "", texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
     return node
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kube32_sim.api.errors import ApiError
-from kube32_sim.client import PODS, Resource
+from kube32_sim.client import NODES, PODS, Resource
 from kube32_sim.cluster import Cluster
 from kube32_sim.registry import subresources
 from kube32_sim.registry.asked import Asked
@@ -62,6 +62,25 @@ async def test_of_many_bindings_one_wins(cluster: Cluster) -> None:
     assert [p.name for p in cluster.store.by_field(("", "pods"), "spec.nodeName", f"n{winners[0]}")] == ["p"]
 
 
+ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+
+
+async def test_a_pod_tells_the_zone_of_its_node(cluster: Cluster) -> None:
+    client = cluster.client
+    labels = {ZONE: "a", REGION: "r", "other": "x"}
+    await client.create(NODES, "", {"metadata": {"name": "n1", "labels": labels}})
+    await client.create(PODS, "default", pod("bound", labels={ZONE: "own"}))
+    await bind(cluster, "bound", "n1", labels={"app": "new", REGION: "given"})
+    assert (await client.get(PODS, "default", "bound"))["metadata"]["labels"] == {
+        ZONE: "own",
+        REGION: "given",
+        "app": "new",
+    }
+    made = await client.create(PODS, "default", pod("placed", spec={"nodeName": "n1"}))
+    assert made["metadata"]["labels"] == {ZONE: "a", REGION: "r"}
+    assert "labels" not in (await client.create(PODS, "default", pod("lost", spec={"nodeName": "n2"})))["metadata"]
+
+
 async def test_what_cannot_be_bound(cluster: Cluster) -> None:
     client = cluster.client
     await client.create(PODS, "default", pod("gated", spec={"schedulingGates": [{"name": "g"}]}))
@@ -72,7 +91,13 @@ async def test_what_cannot_be_bound(cluster: Cluster) -> None:
     for name, metadata in (("gated", {}), ("going", {}), ("p", {"uid": "other"})):
         assert (await refused(bind(cluster, name, "n1", **metadata))).code == 409, name
     assert (await refused(bind(cluster, "none", "n1"))).code == 404
-    assert (await refused(bind(cluster, "p", ""))).code == 422
+    error = await refused(bind(cluster, "p", ""))
+    assert (error.code, error.message) == (500, "target.name: Required value")
+    neither = {"metadata": {"name": "p"}, "target": {"kind": "Pod"}}
+    error = await refused(client.create(PODS, "default", neither, subresource="binding", name="p"))
+    assert error.message == (
+        '[target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>", target.name: Required value]'
+    )
     for metadata in ({"name": "q"}, {}, {"name": "p", "namespace": "other"}):
         body = {**binding("p", "n1"), "metadata": metadata}
         wrong = cluster.client.create(PODS, "default", body, subresource="binding", name="p")

@@ -15,6 +15,7 @@ from kube32_sim.api.admission import (
     limit_ranger,
     nodes,
     pod_security,
+    pod_topology,
     priority,
     quota,
     runtime_class,
@@ -33,7 +34,7 @@ Mutator = Callable[[str, JsonObject, JsonObject | None, Context, AdmissionConfig
 _MUTATORS: Mapping[tuple[str, str], tuple[Mutator, ...]] = {
     ("", "pods"): (
         *(limit_ranger.mutate, service_account.mutate, priority.mutate, tolerations.mutate),
-        runtime_class.mutate,
+        *(runtime_class.mutate, pod_topology.mutate),
     ),
     ("", "nodes"): (nodes.taint_new,),
     ("", "persistentvolumeclaims"): (storage.default_class, storage.protect),

@@ -36,8 +36,11 @@ def validate_pod_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     """Failures of a changed pod: it must be valid, and only a few fields of its spec may differ."""
     found = validate_annotation_changes(new, old)
     spec, before = new["spec"], old["spec"]
-    if spec == before:
-        return found
+    if spec == before:  # upstream looks at annotations twice, in the pod as a whole and in the change
+        annotations = new["metadata"].get("annotations") or {}
+        same = annotations == (old["metadata"].get("annotations") or {})
+        again = [] if same else validate_pod_annotations(annotations, spec, "metadata.annotations", ratchet(old))
+        return again + found
     found = validate_pod_object(new, ratchet(old)) + found
     for field in ("containers", "initContainers"):
         wrong = _validate_container_changes(spec.get(field) or (), before.get(field) or (), f"spec.{field}")
