@@ -1,0 +1,38 @@
+"""One request about a resource, with what has been found out about it."""
+
+from __future__ import annotations
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from kube32_sim.api import media, options, paths
+from kube32_sim.api.managed.entries import manager_name
+from kube32_sim.api.paths import Query, RequestInfo
+from kube32_sim.registry.asked import Asked
+from kube32_sim.server.answers import JSON_HEADERS
+from kube32_sim.server.authentication import User
+
+
+class Call:
+    """accepted: the form of the answer.  stream_headers: of an answer that is a stream.  warnings: of the body, told also
+    where the request is refused in the end.
+    """
+
+    __slots__ = ("accepted", "info", "query", "request", "row", "stream_headers", "subresource", "user", "warnings")
+
+    def __init__(
+        self, request: web.BaseRequest, info: RequestInfo, query: Query, user: User, target: paths.Target
+    ) -> None:
+        self.request = request
+        self.info = info
+        self.query = query
+        self.user = user
+        self.row, self.subresource = target
+        self.accepted = media.PLAIN
+        self.stream_headers = CIMultiDict(JSON_HEADERS)
+        self.warnings: list[str] = []
+
+    def asked(self, wanted: options.WriteOptions = options.PLAIN_WRITE) -> Asked:
+        info = self.info
+        manager = manager_name(wanted.field_manager, self.request.headers.get("User-Agent", ""))
+        return Asked(self.row, info.namespace, info.name, info.subresource, wanted.dry_run, self.user.name, manager)
