@@ -14,8 +14,8 @@ from kube32_sim.server.authentication import User
 
 
 class Call:
-    """accepted: the form of the answer.  stream_headers: of an answer that is a stream.  warnings: of the body, told also
-    where the request is refused in the end.
+    """accepted: the form of the answer.  stream_headers: of an answer that is a stream.  warnings: of the body, told
+    also where the request is refused in the end.
     """
 
     __slots__ = ("accepted", "info", "query", "request", "row", "stream_headers", "subresource", "user", "warnings")
