@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kube32_sim.api.errors import ApiError
-from kube32_sim.api.managed.manager import LAST_APPLIED
+from kube32_sim.api.managed.manager import LAST_APPLIED, MOST_ANNOTATIONS, keep_times
 from tests.managed.managing import T0, T1, T2, applied, bare, changed, config_map, new, owners, row_of, times
 
 
@@ -219,3 +219,56 @@ def test_an_annotation_that_tells_nothing(text):
     obj["metadata"]["annotations"][LAST_APPLIED] = text
     with pytest.raises(ApiError, match="Apply failed with 1 conflict"):
         applied("ConfigMap", obj, config_map(a="2"), "kubectl")
+
+
+def test_last_applied_is_written_as_upstream_does():
+    obj = applied("ConfigMap", client_side(a="1"), config_map(a="<é&>"), "kubectl")
+    assert '"a":"\\u003cé\\u0026\\u003e"' in obj["metadata"]["annotations"][LAST_APPLIED]
+
+
+def test_last_applied_goes_where_it_would_be_too_much():
+    big = config_map(a="1", b="x" * MOST_ANNOTATIONS)
+    assert "annotations" not in applied("ConfigMap", client_side(a="1"), big, "kubectl")["metadata"]
+
+
+# times
+
+
+def resources(cpu):
+    config = web()
+    config["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"cpu": cpu}}
+    return config
+
+
+def test_the_same_in_other_words_keeps_the_times():
+    """1000m and 1 are the same once they are read."""
+    first = applied("Deployment", None, resources("1000m"), "one", T0)
+    again = applied("Deployment", first, resources("1000m"), "one", T2)
+    assert times(again) == {"one": T2}
+    keep_times(again, first)
+    assert times(again) == {"one": T0}
+    other = applied("Deployment", first, resources("2"), "one", T2)
+    keep_times(other, first)
+    assert times(other) == {"one": T2}
+
+
+def test_what_was_given_under_another_schema_is_brought_in_line():
+    """A selector is managed as a whole; what says otherwise means all of it."""
+    obj = applied("Deployment", None, web(), "one", T0)
+    obj["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:selector"] = {"f:matchLabels": {"f:app": {}}}
+    other = {"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"app": "x"}}}}
+    with pytest.raises(ApiError) as refused:
+        applied("Deployment", obj, other, "two")
+    assert conflicts(refused.value) == [('conflict with "one"', ".spec.selector")]
+
+
+def test_conflicts_are_told_by_what_they_are_about():
+    """Ports by number, and managers as they come among all."""
+    ports = [{"port": port, "name": f"p{port}"} for port in (8080, 443, 80)]
+    service = {"metadata": {"name": "s"}, "spec": {"ports": ports}}
+    obj = applied("Service", None, service, "one", T0)
+    renamed = {"metadata": {"name": "s"}, "spec": {"ports": [port | {"name": "x"} for port in ports]}}
+    with pytest.raises(ApiError) as refused:
+        applied("Service", obj, renamed, "two")
+    found = [field for _, field in conflicts(refused.value)]
+    assert found == [f'.spec.ports[port={port},protocol="TCP"].name' for port in (80, 443, 8080)]

@@ -228,3 +228,83 @@ async def test_what_runs_inside_is_told_apart() -> None:
     assert found["pods"] == {("kube-controller-manager", ""), ("kubelet", "status")}
     assert found["deployments"] == {("me", ""), ("kube-controller-manager", "status")}
     assert found["nodes"] == {("kubelet", ""), ("kubelet", "status")}
+
+
+FORGOTTEN: list[tuple[str, str, Any]] = [
+    ("PUT", "application/json", {**config_map(a="1"), "metadata": {"name": "c", "managedFields": []}}),
+    ("PUT", "application/json", {**config_map(a="1"), "metadata": {"name": "c", "managedFields": [{}]}}),
+    ("PATCH", MERGE, {"metadata": {"managedFields": []}}),
+    ("PATCH", MERGE, {"metadata": {"managedFields": [{}]}}),
+    ("PATCH", "application/strategic-merge-patch+json", {"metadata": {"managedFields": [{}]}}),
+    ("PATCH", "application/json-patch+json", [{"op": "replace", "path": "/metadata/managedFields", "value": []}]),
+    ("PATCH", "application/json-patch+json", [{"op": "replace", "path": "/metadata/managedFields", "value": [{}]}]),
+]
+
+
+@pytest.mark.parametrize(("method", "media", "body"), FORGOTTEN)
+async def test_managers_may_be_forgotten(wire: Wire, method: str, media: str, body: Any) -> None:
+    await apply(wire, f"{MAPS}/c", config_map(a="1"))
+    answer = await wire(method, f"{MAPS}/c", body, Content_Type=media)
+    assert (answer.status, entries(answer)) == (200, [])
+    stays = await wire("PATCH", f"{MAPS}/c", {"data": {"b": "2"}}, Content_Type=MERGE)
+    assert entries(stays) == [], "nobody is told of until somebody applies again"
+    again = await apply(wire, f"{MAPS}/c", config_map(c="3"))
+    assert entries(again) == [("one", "Apply", ""), ("before-first-apply", "Update", "")]
+
+
+async def test_not_through_a_subresource(wire: Wire) -> None:
+    await apply(wire, f"{DEPLOYMENTS}/d", deployment())
+    for forgotten in ([], [{}]):
+        body = {"metadata": {"managedFields": forgotten}}
+        answer = await wire("PATCH", f"{DEPLOYMENTS}/d/status", body, Content_Type=MERGE)
+        assert entries(answer) == [("one", "Apply", "")]
+
+
+async def test_managers_that_cannot_be_read_are_left_as_they_were(wire: Wire) -> None:
+    first = await apply(wire, f"{MAPS}/c", config_map(a="1"))
+    good = {"manager": "x", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {}}
+    for wrong in ({"operation": "Nope"}, {"apiVersion": ""}, {"fieldsType": ""}, {"fieldsV1": {"nope": {}}}):
+        body = {"metadata": {"managedFields": [{**good, **wrong}]}}
+        answer = await wire("PATCH", f"{MAPS}/c", body, Content_Type=MERGE)
+        assert answer.status == 200
+        assert answer.json()["metadata"] == first.json()["metadata"]
+
+
+async def test_client_side_applies_are_taken_over_by_a_patch(wire: Wire) -> None:
+    """As `kubectl apply --server-side` does it: its former self's entry is renamed, of the state that it has seen."""
+    await wire("POST", f"{MAPS}?fieldManager=kubectl-client-side-apply", config_map(a="1"))
+    seen = (await wire("GET", f"{MAPS}/c")).json()["metadata"]
+    (entry,) = seen["managedFields"]
+    renamed = entry | {"manager": "kubectl", "operation": "Apply"}
+    patch = [
+        {"op": "replace", "path": "/metadata/managedFields", "value": [renamed]},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": seen["resourceVersion"]},
+    ]
+    media = "application/json-patch+json"
+    assert entries(await wire("PATCH", f"{MAPS}/c", patch, Content_Type=media)) == [("kubectl", "Apply", "")]
+    assert (await wire("PATCH", f"{MAPS}/c", patch, Content_Type=media)).status == 409
+    assert (await apply(wire, f"{MAPS}/c", config_map(b="1"), "kubectl")).json()["data"] == {"b": "1"}
+
+
+def quantified(**spec: Any) -> dict[str, Any]:
+    made = deployment()
+    made["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"cpu": "1000m"}}
+    made["spec"] |= spec
+    return made
+
+
+async def test_what_is_said_again_in_other_words_is_no_change(wire: Wire) -> None:
+    """A quantity written otherwise, or null where the default is: neither a new revision nor a new time."""
+    for config in (quantified(), quantified(replicas=None, revisionHistoryLimit=None)):
+        first = await apply(wire, f"{DEPLOYMENTS}/d", config)
+        again = await apply(wire, f"{DEPLOYMENTS}/d", config)
+        assert again.json() == first.json()
+        assert again.json()["spec"]["replicas"] == 1
+
+
+async def test_null_values_of_a_map(wire: Wire) -> None:
+    made = await apply(wire, f"{MAPS}/c", config_map(a=None, b="1"))
+    assert made.json()["data"] == {"a": "", "b": "1"}
+    assert (await apply(wire, f"{MAPS}/c", config_map(b="1"))).json()["data"] == {"b": "1"}
+    nothing = await apply(wire, f"{MAPS}/c", config_map() | {"data": None}, "two")
+    assert (nothing.status, nothing.json()["data"]) == (200, {"b": "1"})

@@ -65,6 +65,10 @@ class Type:
         return _ZEROS.get(self.kind)
 
 
+_KEPT = "managedFields"
+"""A list that says something when it is empty: that they are to be forgotten.  No write stores it as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """keep: whether a zero value is written.  always: whether the field is written even where it is missing."""
@@ -103,7 +107,7 @@ class Struct:
             value = self._is_value_struct(name, kind)
             return Field(kind, keep=True, always=value)
         if kind.kind in ("list", "map"):
-            return Field(kind, keep=False, always=False)
+            return Field(kind, keep=name == _KEPT, always=False)
         if kind.kind in _SCALARS and name in self.required and name not in self._in(gotypes.POINTER_REQUIRED):
             return Field(kind, keep=True, always=True)
         if name in self._in(gotypes.ALWAYS_WRITTEN):
