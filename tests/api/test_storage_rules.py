@@ -74,7 +74,6 @@ def sized(size: str) -> JsonObject:
             volume(csi={"nodePublishSecretRef": {"name": "s"}}),
             [
                 "spec.csi.driver: Required value",
-                f'spec.csi.driver: Invalid value: "": {SUBDOMAIN}',
                 "spec.csi.volumeHandle: Required value",
                 "spec.csi.nodePublishSecretRef.namespace: Required value",
             ],
@@ -158,7 +157,6 @@ def sized(size: str) -> JsonObject:
                 "spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName",
                 f'spec.nodeName: Invalid value: "": {SUBDOMAIN}',
                 "spec.attacher: Required value",
-                f'spec.attacher: Invalid value: "": {SUBDOMAIN}',
             ],
         ),
         (

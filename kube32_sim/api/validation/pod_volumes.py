@@ -12,7 +12,6 @@ from kube32_sim.api.errors import (
     invalid_value,
     not_supported,
     required,
-    too_long,
 )
 from kube32_sim.api.quantity import parse
 from kube32_sim.api.validation.meta import validate_annotations, validate_labels
@@ -21,10 +20,10 @@ from kube32_sim.api.validation.pod_disks import DISKS, portal_too_long
 from kube32_sim.api.validation.pod_env import validate_field_reference, validate_resource_reference
 from kube32_sim.api.validation.pod_mounts import validate_file_path, validate_no_backsteps
 from kube32_sim.api.validation.storage_claims import validate_claim
+from kube32_sim.api.validation.storage_sources import driver_name
 
 JsonObject = dict[str, Any]
 
-_LONGEST_DRIVER = 63
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 VOLUME_FIELDS = (
     "metadata.annotations",
@@ -230,11 +229,7 @@ def _token(source: JsonObject, at: str, path: str) -> list[FieldError]:
 
 
 def _csi(source: JsonObject, path: str) -> list[FieldError]:
-    driver, secret = source.get("driver", ""), source.get("nodePublishSecretRef")
-    found = [] if driver else [required(f"{path}.driver")]
-    if len(driver.encode("utf-8", "surrogatepass")) > _LONGEST_DRIVER:
-        found.append(too_long(f"{path}.driver", _LONGEST_DRIVER))
-    found += [invalid_value(f"{path}.driver", driver, why) for why in dns1123_subdomain(driver.lower())]
+    found, secret = driver_name(source.get("driver", ""), f"{path}.driver"), source.get("nodePublishSecretRef")
     if secret is not None and not secret.get("name"):
         found.append(required(f"{path}.nodePublishSecretRef.name"))
     elif secret is not None:

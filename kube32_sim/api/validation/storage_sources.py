@@ -35,9 +35,9 @@ _CSI_SECRETS = (
 
 def driver_name(name: str, path: str) -> list[FieldError]:
     """Why a CSI driver's name is none."""
-    found = [] if name else [required(path)]
-    if len(name) > 63:
-        found.append(too_long(path, 63))
+    if not name:
+        return [required(path)]
+    found = [too_long(path, 63)] if len(name.encode("utf-8", "surrogatepass")) > 63 else []
     return found + [invalid_value(path, name, why) for why in names.dns1123_subdomain(name.lower())]
 
 
