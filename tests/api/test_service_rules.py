@@ -139,8 +139,12 @@ def refusal(obj: JsonObject, old: JsonObject | None, allocators: Allocators) -> 
             ["spec.healthCheckNodePort: Invalid value: -1: must be between 1 and 65535, inclusive"],
         ),
         (
-            {"type": "NodePort", "ports": [{"name": n, "port": p, "nodePort": 30001} for n, p in (("a", 1), ("b", 2))]},
-            ["spec.ports[1].nodePort: Duplicate value: 30001"],
+            {"type": "NodePort", "ports": [{"name": n, "port": p, "nodePort": 30001} for n, p in (("a", 1), ("b", 1))]},
+            [
+                "spec.ports[1].nodePort: Duplicate value: 30001",
+                'spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":1,'
+                '"TargetPort":0,"NodePort":0}',
+            ],
         ),
         (
             {"type": "ExternalName", "externalName": "a", "clusterIP": "10.96.0.7", "ipFamilies": ["IPv4"]},
@@ -255,6 +259,14 @@ def test_a_named_node_port_serves_the_other_protocol_of_its_port() -> None:
     apart = [first, {"name": "b", "port": 81, "protocol": "UDP", "nodePort": 30001}]
     wrong = created(service(type="NodePort", ports=apart))[0]
     assert refusal(wrong, None, Allocators()).startswith("spec.ports[1].nodePort: Invalid value: 30001: provided port")
+
+
+def test_a_node_port_asked_for_twice_is_all_a_new_service_hears_of() -> None:
+    ports = [{"name": name, "port": port, "nodePort": 30001} for name, port in (("a", 80), ("b", 81))]
+    wrong, found, *_ = created(service(type="NodePort", ports=ports, sessionAffinity="x"))
+    assert found == []
+    taken = "spec.ports[1].nodePort: Invalid value: 30001: provided port is already allocated"
+    assert refusal(wrong, None, Allocators()) == taken
 
 
 def test_a_load_balancer_without_node_ports_still_has_those_it_asks_for() -> None:

@@ -15,8 +15,10 @@ from kube32_sim.api.validation import services_endpoints as endpoints
 from kube32_sim.api.validation import services_net as net
 from kube32_sim.api.validation import services_warnings as warnings
 from kube32_sim.api.validation.names import dns1123_label
+from kube32_sim.api.validation.services_addresses import validate_addresses
 from kube32_sim.api.validation.services_ip import is_ipv6, parse_ip
 from kube32_sim.api.validation.services_service import (
+    asks_twice_for_a_node_port,
     is_externally_accessible,
     needs_health_check,
     validate_service,
@@ -84,7 +86,9 @@ class Service(SpecStrategy):
         return dns1123_label(name, prefix=prefix)
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return validate_service(obj)
+        spec = obj["spec"]
+        refused_later = asks_twice_for_a_node_port(spec) and not validate_addresses(spec)
+        return [] if refused_later else validate_service(obj)
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return validate_service_update(obj, old) + validate_service(obj)

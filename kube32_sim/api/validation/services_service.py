@@ -152,6 +152,21 @@ def _port_numbers(ports: list[JsonObject], kind: str) -> list[FieldError]:
     return found
 
 
+def asks_twice_for_a_node_port(spec: JsonObject) -> bool:
+    """Whether a new Service cannot be given its node ports: only ports of one number may share theirs.
+
+    Upstream gives them out before it validates, so this is all such a Service hears of.
+    """
+    if spec.get("type") not in ("NodePort", "LoadBalancer"):
+        return False
+    holders: dict[int, int] = {}
+    return any(
+        holders.setdefault(port["nodePort"], port.get("port", 0)) != port.get("port", 0)
+        for port in spec.get("ports") or ()
+        if port.get("nodePort")
+    )
+
+
 def _only_protocol_and_port(protocol: str, port: int) -> JsonObject:
     return {"Name": "", "Protocol": protocol, "AppProtocol": None, "Port": port, "TargetPort": 0, "NodePort": 0}
 
