@@ -219,10 +219,10 @@ def test_describe_many_kinds(kubectl, namespace):
         "role/reader": "pods", "rolebinding/readers": "ServiceAccount  keeper", "lease/turn": "keeper",
         "networkpolicy/wall": "Allowing ingress traffic", "pvc/disk": "Pending", "hpa/web": "Deployment/web",
         "cronjob/often": "* * * * *", "statefulset/store": "app=store", f"ns/{namespace}": "Resource Quotas",
-        "pods": "Controlled By:  ",
     }  # fmt: skip
-    for what, words in told.items():
-        assert words in kubectl.quietly("describe", what), what
+    text = kubectl.quietly("describe", *told)
+    assert [what for what, words in told.items() if words not in text] == []
+    assert "Controlled By:  " in kubectl.quietly("describe", "pods")
     for what, words in (("service", "10.96."), ("ingress", "web.example")):
         done = kubectl.run("describe", what)
         assert words in done.stdout
