@@ -1,0 +1,30 @@
+"""No request that schemathesis makes of the published OpenAPI is answered with a 500, or otherwise than they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+
+from tests.openapi.asking import ask_everything
+from tests.support.servers import Server
+
+StartServer = Callable[..., AbstractContextManager[Server]]
+BARE = ("--controllers", "none", "--nodes", "0")
+
+
+def test_hundreds_of_requests(start_server: StartServer) -> None:
+    with start_server(*BARE) as server:
+        report = ask_everything(server.url, 200, "policy/v1")
+    assert not report.faults, str(report)
+    assert report.statuses[200] > 20, str(report)
+
+
+@pytest.mark.soak
+def test_ten_thousand_requests(start_server: StartServer) -> None:
+    with start_server(*BARE) as server:
+        report = ask_everything(server.url, 10_000)
+    print(report)
+    assert not report.faults, str(report)
+    assert len(report.asked) > 500, str(report)
