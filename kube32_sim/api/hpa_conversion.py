@@ -281,8 +281,7 @@ def _status_to_v2(status: JsonObject, annotations: JsonObject) -> JsonObject:
     utilization = status.get("currentCPUUtilizationPercentage")
     if utilization is not None and not metrics:
         metrics.append(_cpu_metric("current", {"averageUtilization": utilization}))
-    if metrics:
-        result["currentMetrics"] = metrics
+    result["currentMetrics"] = metrics or None
     parsed = _parsed(annotations.get(CONDITIONS))
     fitting = (
         [_fitting(item, "HorizontalPodAutoscalerCondition") for item in parsed] if isinstance(parsed, list) else []

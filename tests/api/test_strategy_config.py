@@ -256,7 +256,12 @@ def test_approval_is_not_the_status_s() -> None:
     ]
 
 
-def test_lists_that_clients_insist_on_are_there() -> None:
-    assert created(of("v1", "LimitRange"))[0]["spec"] == {"limits": []}
-    assert created(of("storage.k8s.io/v1", "CSINode"))[0]["spec"] == {"drivers": []}
-    assert created(of("discovery.k8s.io/v1", "EndpointSlice", addressType="IPv4"))[0]["endpoints"] == []
+def test_lists_that_are_always_told_are_null_where_nothing_is_in_them() -> None:
+    assert created(of("v1", "LimitRange", spec={"limits": []}))[0]["spec"] == {"limits": None}
+    assert created(of("storage.k8s.io/v1", "CSINode"))[0]["spec"] == {"drivers": None}
+    slices = created(of("discovery.k8s.io/v1", "EndpointSlice", addressType="IPv4"))[0]
+    assert (slices["endpoints"], slices["ports"]) == (None, None)
+    assert created(of("rbac.authorization.k8s.io/v1", "Role"))[0]["rules"] is None
+    hpa = {"maxReplicas": 1, "scaleTargetRef": {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}}
+    scaler = created(of("autoscaling/v2", "HorizontalPodAutoscaler", spec=hpa))[0]
+    assert scaler["status"] == {"currentMetrics": None, "desiredReplicas": 0}

@@ -73,6 +73,18 @@ EventSeries: lastObservedTime
 VolumeError: time
 """)
 
+#: Lists that are written even where nothing is in them: as `null`, for storage does not tell empty from missing.
+BARE_LISTS = _table("""
+ContainerImage: names
+CSINodeDriver: topologyKeys
+CSINodeSpec: drivers
+EndpointSlice: endpoints ports
+LimitRangeSpec: limits
+ProjectedVolumeSource: sources
+Role ClusterRole: rules
+HorizontalPodAutoscalerStatus: currentMetrics
+""")
+
 #: Numbers and strings that are written even where they are missing, though the definitions call them optional.
 ALWAYS_WRITTEN = _table("""
 core.Event: reportingComponent reportingInstance

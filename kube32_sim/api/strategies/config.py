@@ -55,7 +55,7 @@ class Secret(Strategy):
 
 class LimitRange(CreatedByPut):
     def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
-        for limit in spec.setdefault("limits", []):
+        for limit in spec.get("limits") or ():
             if limit.get("type") == "Container":
                 _default_limit(limit)
 

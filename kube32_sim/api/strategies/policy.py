@@ -41,7 +41,7 @@ class HorizontalPodAutoscaler(SpecStrategy):
             _default_rules(behavior.setdefault("scaleDown", {}), _DOWN)
 
     def reset_status(self, obj: JsonObject) -> None:
-        obj["status"] = {"desiredReplicas": 0}
+        obj["status"] = {"currentMetrics": None, "desiredReplicas": 0}
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
         return validate_autoscaler(obj, None)

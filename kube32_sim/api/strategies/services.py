@@ -204,7 +204,7 @@ class EndpointSlice(Strategy):
         for port in obj.get("ports") or ():
             port.setdefault("name", "")
             port.setdefault("protocol", "TCP")
-        for endpoint in obj.setdefault("endpoints", []):
+        for endpoint in obj.get("endpoints") or ():
             endpoint.setdefault("conditions", {})
 
     def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:

@@ -161,9 +161,6 @@ class CsiDriver(Unversioned):
 class CsiNode(Unversioned):
     returns_deleted = True
 
-    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
-        spec.setdefault("drivers", [])
-
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
         return classes.validate_csi_node(obj["spec"])
 
