@@ -21,14 +21,19 @@ def _read(data: bytes) -> tuple[Any, list[str]]:
             value = jsontext.loads(data)
             if not jsontext.may_repeat(data, jsontext.check_depth(value)):
                 return value, []
-    except jsontext.JsonError:
-        pass
+    except jsontext.JsonError as error:
+        if str(error) == jsontext.TOO_DEEP:
+            raise _not_read(error) from None
     try:
         value, repeated = yamltext.loads(data)
         jsontext.check_depth(value)
     except (yamltext.YamlError, jsontext.JsonError) as error:
-        raise errors.bad_request(f"error decoding YAML: {error}") from None
+        raise _not_read(error) from None
     return value, repeated
+
+
+def _not_read(error: Exception) -> errors.ApiError:
+    return errors.bad_request(f"error decoding YAML: {error}")
 
 
 class Configuration:

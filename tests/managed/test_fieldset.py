@@ -129,3 +129,21 @@ def test_a_pattern_says_what_is_left():
         "f:spec": {".": {}, "f:c": {'k:{"n":1}': {".": {}, "f:r": {}}}}
     }
     assert within(fields, {"f:status": {}}) == {}
+
+
+@given(MEMBERS, MEMBERS)
+def test_what_does_not_change_is_the_same_object(one, other):
+    first = built(one)
+    assert union(first, built(one & other)) is first or not one & other
+    assert difference(first, built(other - one)) is first
+
+
+@given(MEMBERS, MEMBERS)
+def test_results_are_as_they_are_written(one, other):
+    """Nothing but members: no empty branches, and a member alone has nothing below it."""
+    for made, members in (
+        (union(built(one), built(other)), one | other),
+        (difference(built(one), built(other)), one - other),
+        (intersection(built(one), built(other)), one & other),
+    ):
+        assert made == built(members)

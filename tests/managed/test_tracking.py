@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import orjson
 import pytest
 
-from tests.managed.managing import T0, T1, T2, bare, changed, config_map, new, owners, times
+from kube32_sim.api.managed.comparing import compared
+from kube32_sim.api.managed.fieldset import ordered
+from kube32_sim.api.managed.resets import told
+from kube32_sim.api.managed.shapes import shape_of_definition
+from tests.managed.managing import T0, T1, T2, bare, changed, config_map, new, owners, row_of, times
 
 
 def test_who_creates_owns_all_but_what_the_server_sets():
@@ -100,3 +105,26 @@ def test_entries_are_appliers_first_then_by_time():
     old = new("ConfigMap", config_map(a="1"), "z", T1)
     obj = changed("ConfigMap", old, {**old, "data": {"a": "1", "b": "2"}}, "a", T2)
     assert [entry["manager"] for entry in obj["metadata"]["managedFields"]] == ["z", "a"]
+
+
+def test_what_new_metadata_say_is_what_comparing_them_with_none_tells():
+    """They are told without comparing, since many are made."""
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": True}
+    metadata = {
+        "name": "c", "generateName": "c-", "namespace": "n", "uid": "u", "creationTimestamp": T0, "generation": 1,
+        "labels": {"b": "", "a": "1"}, "annotations": {"x": "y"}, "finalizers": ["z", "a"], "ownerReferences": [owner],
+        "deletionGracePeriodSeconds": 0,
+    }  # fmt: skip
+    (entry,) = new("ConfigMap", {"metadata": dict(metadata)})["metadata"]["managedFields"]
+    fresh, _ = compared(shape_of_definition("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"), {}, metadata)
+    said = told(row_of("ConfigMap"), "").of({"f:metadata": fresh})
+    assert orjson.dumps(entry["fieldsV1"]) == orjson.dumps(ordered(said))
+    assert new("ConfigMap", {"metadata": {"name": "c"}})["metadata"] == {"name": "c"}
+
+
+def test_the_oldest_put_together_are_written_in_order():
+    obj = new("ConfigMap", config_map(z="1"), "m0")
+    for number in range(1, 13):
+        obj = changed("ConfigMap", obj, {**obj, "data": {**obj["data"], f"k{12 - number}": "x"}}, f"m{number}")
+    (ancient,) = (entry for entry in obj["metadata"]["managedFields"] if entry["manager"] == "ancient-changes")
+    assert list(ancient["fieldsV1"]["f:data"]) == sorted(ancient["fieldsV1"]["f:data"])

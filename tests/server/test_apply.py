@@ -107,6 +107,9 @@ async def test_deep_documents_are_refused(wire: Wire) -> None:
     deep = (
         b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":' + b'{"a":' * 5000 + b"1" + b"}" * 5001
     )
+    for levels in (5000, 300):
+        told = await apply(wire, f"{MAPS}/c", b'{"a":' * levels + b"1" + b"}" * levels)
+        assert (told.status, told.json()["message"]) == (400, "error decoding YAML: exceeded max depth")
     assert (await apply(wire, f"{MAPS}/c", deep)).status == 400
     entry: dict[str, Any] = {}
     for _ in range(240):

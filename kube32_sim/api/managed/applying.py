@@ -102,7 +102,8 @@ def _put_back(shape: Shape, made: JsonObject, pruned: JsonObject, fields: FieldS
 
 def conflict_error(conflicts: Conflicts) -> ApiError:
     """409, with a cause for each field."""
-    told = [(manager.shown(), text(path)) for manager in sorted(conflicts) for path in paths(conflicts[manager])]
+    managers = sorted(conflicts, key=Manager.identifier)
+    told = [(manager.shown(), text(path)) for manager in managers for path in paths(conflicts[manager])]
     causes = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": path} for who, path in told
     ]

@@ -11,7 +11,13 @@ from typing import Any
 from kube32_sim.api.managed.fieldset import MEMBER, NOTHING, FieldSet, field, key_item, value_item
 from kube32_sim.api.managed.shapes import FREE, FREE_SHAPE, KEYED, LEAF, MAP, SET, Shape
 
+JsonObject = dict[str, Any]
 Items = dict[str, list[Any]]
+_PLAIN = frozenset((str, int))
+"""Classes of key values by which elements are remembered: of others, one equals another that is written otherwise."""
+ELEMENTS = 1024
+"""How many elements a list's shape remembers."""
+_ABSENT = object()
 
 
 def element_of(shape: Shape, item: Any) -> str | None:
@@ -20,6 +26,22 @@ def element_of(shape: Shape, item: Any) -> str | None:
         return value_item(item)
     if not isinstance(item, dict):
         return None
+    names = shape.keys
+    known: Any = item.get(names[0]) if len(names) == 1 else tuple(map(item.get, names))
+    if known.__class__ is str or (known.__class__ is tuple and _PLAIN.issuperset(map(type, known))):
+        found = shape.elements.get(known)
+        if found is not None:
+            return found
+        made = _element(shape, item)
+        if made is not None:
+            if len(shape.elements) >= ELEMENTS:
+                shape.elements.clear()
+            shape.elements[known] = made
+        return made
+    return _element(shape, item)
+
+
+def _element(shape: Shape, item: JsonObject) -> str | None:
     keys = {name: item[name] for name in shape.keys if name in item}
     for name, default in shape.defaults.items():
         keys.setdefault(name, default)
@@ -33,6 +55,17 @@ def items_of(shape: Shape, values: Any) -> Items:
         element = element_of(shape, item)
         if element is not None:
             found.setdefault(element, []).append(item)
+    return found
+
+
+def _single_items(shape: Shape, values: Any) -> dict[str, Any] | None:
+    """Path element -> item; None where the list repeats itself."""
+    found: dict[str, Any] = {}
+    for item in values or ():
+        element = element_of(shape, item)
+        if element is None or element in found:
+            return None
+        found[element] = item
     return found
 
 
@@ -86,22 +119,41 @@ def compared(shape: Shape, old: Any, new: Any) -> tuple[FieldSet, FieldSet]:
     if isinstance(new, dict) or isinstance(old, dict):
         _compare_maps(shape, old or {}, new or {}, changed, removed)
     else:
-        _compare_lists(shape, items_of(shape, old), items_of(shape, new), changed, removed)
+        _compare_lists(shape, old, new, changed, removed)
     return changed, removed
 
 
-def _compare_maps(shape: Shape, old: dict[str, Any], new: dict[str, Any], changed: FieldSet, removed: FieldSet) -> None:
+def _compare_maps(shape: Shape, old: JsonObject, new: JsonObject, changed: FieldSet, removed: FieldSet) -> None:
     for name, value in new.items():
-        if name not in old:
+        before = old.get(name, _ABSENT)
+        if before is _ABSENT:
             changed[field(name)] = present(child_of(shape, name), value)
-        elif old[name] != value:
-            _compare(child_of(shape, name), field(name), old[name], value, changed, removed)
+        elif before is not value and before != value:
+            _compare(child_of(shape, name), field(name), before, value, changed, removed)
     for name, value in old.items():
         if name not in new:
             removed[field(name)] = present(child_of(shape, name), value)
 
 
-def _compare_lists(shape: Shape, old: Items, new: Items, changed: FieldSet, removed: FieldSet) -> None:
+def _compare_lists(shape: Shape, old: Any, new: Any, changed: FieldSet, removed: FieldSet) -> None:
+    before, after = _single_items(shape, old), _single_items(shape, new)
+    if before is None or after is None:
+        _compare_repeated(shape, items_of(shape, old), items_of(shape, new), changed, removed)
+        return
+    item = shape.item or FREE_SHAPE
+    for element, value in after.items():
+        there = before.get(element, _ABSENT)
+        if there is _ABSENT:
+            changed[element] = present(item, value)
+        elif there is not value and there != value:
+            _compare(item, element, there, value, changed, removed)
+    for element, value in before.items():
+        if element not in after:
+            removed[element] = present(item, value)
+
+
+def _compare_repeated(shape: Shape, old: Items, new: Items, changed: FieldSet, removed: FieldSet) -> None:
+    """Lists of which one repeats itself: items of the same element are one, which changes as a whole."""
     item = shape.item or FREE_SHAPE
     for element, there in new.items():
         before = old.get(element, [])

@@ -5,6 +5,7 @@ An applier is one whatever version it applies; who updates is told apart by vers
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -28,6 +29,11 @@ class Manager(NamedTuple):
     operation: str
     version: str = ""
     subresource: str = ""
+
+    def identifier(self) -> str:
+        """As upstream knows it, which is also how it orders managers."""
+        given = zip(("manager", "operation", "apiVersion", "subresource"), self, strict=True)
+        return json.dumps({name: value for name, value in given if value}, ensure_ascii=False, separators=(",", ":"))
 
     def shown(self) -> str:
         """As conflicts name it."""
@@ -79,6 +85,8 @@ def decoded(entries: Any, *, trusted: bool = False) -> Owners:
 
 def encoded(owners: Owners) -> list[JsonObject]:
     """The entries, appliers first, then by time."""
+    if len(owners) == 1:
+        return [_entry(manager, owned) for manager, owned in owners.items()]
     return [_entry(manager, owners[manager]) for manager in sorted(owners, key=lambda one: _order(one, owners[one]))]
 
 
@@ -106,7 +114,7 @@ def capped(owners: Owners) -> Owners:
     updaters = [manager for manager in owners if manager.operation == UPDATE]
     if len(updaters) <= MOST_UPDATERS:
         return owners
-    updaters.sort(key=lambda manager: (owners[manager].time, manager))
+    updaters.sort(key=lambda manager: (owners[manager].time, manager.identifier()))
     left = dict(owners)
     first: dict[str, Manager] = {}
     count = len(updaters)
@@ -122,7 +130,7 @@ def capped(owners: Owners) -> Owners:
             left[bucket] = left.pop(first[owned.version])
         if manager != bucket:
             del left[manager]
-            left[bucket] = Owned(union(owned.fields, left[bucket].fields), owned.version, owned.time)
+            left[bucket] = Owned(ordered(union(owned.fields, left[bucket].fields)), owned.version, owned.time)
         count -= 1
     return left
 

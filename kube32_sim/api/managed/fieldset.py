@@ -25,6 +25,7 @@ FieldSet = dict[str, Any]
 
 MEMBER = "."
 NOTHING: FieldSet = {}
+_ITSELF: FieldSet = {MEMBER: NOTHING}
 Path = tuple[str, ...]
 _INDEX = re.compile("[+-]?[0-9]{1,18}", re.ASCII)
 _HTML = re.compile("[<>&\u2028\u2029]")
@@ -71,34 +72,58 @@ def _folded(node: FieldSet) -> FieldSet:
 
 
 def union(one: FieldSet, other: FieldSet) -> FieldSet:
+    """The first itself where the other adds nothing."""
     if not one or not other or one is other:
         return one or other
-    made = dict(one)
+    made: FieldSet | None = None
     for element, node in other.items():
-        mine = made.get(element)
-        made[element] = node if mine is None else _folded(_union_below(mine, node))
-    return made
+        mine = one.get(element)
+        both = node if mine is None else _union_below(mine, node)
+        if both is not mine:
+            if made is None:
+                made = dict(one)
+            made[element] = both
+    return one if made is None else made
 
 
 def _union_below(one: FieldSet, other: FieldSet) -> FieldSet:
-    return one if one == other else union(below(one), below(other))
+    if one and other:
+        return union(one, other)
+    if not other:
+        return one if not one or MEMBER in one else {MEMBER: NOTHING, **one}
+    return other if MEMBER in other else {MEMBER: NOTHING, **other}
 
 
 def difference(one: FieldSet, other: FieldSet) -> FieldSet:
-    """What is in the first and not in the second; an element does not take along what is below it."""
-    if not other or not one:
+    """What is in the first and not in the second; an element does not take along what is below it.
+
+    The first itself where nothing of it is in the second.
+    """
+    if not one or not other:
         return one
-    made, changed = {}, False
-    for element, node in one.items():
-        away = other.get(element)
-        if away is None:
-            made[element] = node
+    made: FieldSet | None = None
+    for element, away in other.items():
+        node = one.get(element)
+        if node is None:
             continue
-        left = difference(below(node), below(away)) if element != MEMBER else NOTHING
-        changed = changed or left != below(node)
-        if left:
-            made[element] = _folded(left)
-    return made if changed else one
+        left = None if element == MEMBER else _difference_below(node, away)
+        if left is node:
+            continue
+        if made is None:
+            made = dict(one)
+        if left is None:
+            del made[element]
+        else:
+            made[element] = left
+    return one if made is None else made
+
+
+def _difference_below(node: FieldSet, away: FieldSet) -> FieldSet | None:
+    """None where nothing is left."""
+    if not node:
+        return node if away and MEMBER not in away else None
+    left = difference(node, away or _ITSELF)
+    return left if left is node else _folded(left) if left else None
 
 
 def without(one: FieldSet, other: FieldSet) -> FieldSet:
@@ -131,12 +156,16 @@ def within(one: FieldSet, pattern: FieldSet) -> FieldSet:
 
 
 def intersection(one: FieldSet, other: FieldSet) -> FieldSet:
-    made = {}
-    for element, node in one.items():
-        there = other.get(element)
+    made: FieldSet = {}
+    fewer, more = (one, other) if len(one) < len(other) else (other, one)
+    for element, node in fewer.items():
+        there = more.get(element)
         if there is None:
             continue
-        both = {MEMBER: NOTHING} if element == MEMBER else intersection(below(node), below(there))
+        if element == MEMBER or not (node or there):
+            made[element] = NOTHING
+            continue
+        both = intersection(node or _ITSELF, there or _ITSELF)
         if both:
             made[element] = _folded(both)
     return made

@@ -17,7 +17,7 @@ from kube32_sim.api.decode import decode_value
 from kube32_sim.api.managed import resets, scaled
 from kube32_sim.api.managed.applying import Conflict, applied, beyond, conflict_error
 from kube32_sim.api.managed.checking import faults
-from kube32_sim.api.managed.comparing import child_of, compared, owned
+from kube32_sim.api.managed.comparing import child_of, compared, owned, present
 from kube32_sim.api.managed.entries import (
     BEFORE_FIRST_APPLY,
     Owners,
@@ -26,7 +26,7 @@ from kube32_sim.api.managed.entries import (
     is_reset,
     sorted_fields,
 )
-from kube32_sim.api.managed.fieldset import FieldSet, difference, field, ordered
+from kube32_sim.api.managed.fieldset import MEMBER, NOTHING, FieldSet, difference, field, ordered
 from kube32_sim.api.managed.reconciling import reconciled
 from kube32_sim.api.managed.shapes import Shape, custom_shape, shape_of_definition
 from kube32_sim.api.managed.tracking import Write, created, updated
@@ -36,6 +36,8 @@ JsonObject = dict[str, Any]
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _METADATA = field("metadata")
+_BY_SERVER = resets.STRIPPED[_METADATA]
+_OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 KUBECTL = "kubectl"
 """The applier for which what `kubectl apply` has left behind counts as its own."""
 UNKNOWN = "unknown"
@@ -122,6 +124,27 @@ def _said(key: str, name: str, raw: bytes) -> FieldSet | None:
     return None if below is None else ordered(below)
 
 
+@lru_cache(maxsize=CREATIONS)
+def _said_of_map(names: tuple[str, ...]) -> FieldSet:
+    return ordered({MEMBER: NOTHING, **{field(name): NOTHING for name in names}})
+
+
+def _said_of_metadata(metadata: JsonObject) -> FieldSet:
+    """What new metadata say, without what the server says itself."""
+    said: FieldSet = {}
+    for name in sorted(metadata):
+        value, element = metadata[name], field(name)
+        if element in _BY_SERVER:
+            continue
+        if value.__class__ is str:
+            said[element] = NOTHING
+        elif value and name in ("labels", "annotations"):
+            said[element] = _said_of_map(tuple(value))
+        else:
+            said[element] = ordered(present(child_of(shape_of_definition(_OBJECT_META), name), value))
+    return said
+
+
 def _said_anew(row: ResourceType, obj: JsonObject) -> FieldSet:
     """All that a new object says.  Many are made of one template: what these say has been found out before."""
     if not row.schema:
@@ -130,7 +153,8 @@ def _said_anew(row: ResourceType, obj: JsonObject) -> FieldSet:
     for name in sorted(obj):
         value = obj[name]
         if name == "metadata":
-            said[_METADATA] = ordered(compared(child_of(shape_of_row(row), name), {}, value)[0])
+            if inside := _said_of_metadata(value):
+                said[_METADATA] = inside
             continue
         raw = orjson.dumps(value)
         below = _said(row.schema, name, raw) if len(raw) < LONG else _said.__wrapped__(row.schema, name, raw)

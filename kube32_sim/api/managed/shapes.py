@@ -41,10 +41,10 @@ _KEY_DEFAULTS = {
 
 class Shape:
     """kind: see the module.  expects: what a LEAF must be: `string`, `number`, `boolean`, `scalar`, `list`, `map`, or
-    "" for anything.
+    "" for anything.  elements: room for the path elements of items, by their keys' values.
     """
 
-    __slots__ = ("_fields", "_properties", "defaults", "expects", "item", "keys", "kind")
+    __slots__ = ("_fields", "_properties", "defaults", "elements", "expects", "item", "keys", "kind")
 
     def __init__(
         self,
@@ -61,6 +61,7 @@ class Shape:
         self.item = item
         self.keys = keys
         self.defaults = defaults or {}
+        self.elements: dict[Any, str] = {}
         self._properties = properties or {}
         self._fields: dict[str, tuple[str, Shape]] | None = None
 

@@ -85,16 +85,16 @@ def created(write: Write, said: FieldSet) -> Owners:
 def updated(write: Write, owners: Owners, old: JsonObject, new: JsonObject) -> Owners:
     """The owners after a write that made `new` of `old` (both without managedFields, in the version of the request)."""
     found = differences(write, owners, old, new)
-    here = found[write.version] or ({}, {})
-    if not any(here) and all(differs is not None and not any(differs) for differs in found.values()):
+    changed, gone = found[write.version] or ({}, {})
+    if not (changed or gone) and all(differs is not None and not any(differs) for differs in found.values()):
         return owners
-    left, _ = dispossessed(owners, found, None)
-    changed, _ = here
+    own = Manager(write.manager, UPDATE, write.version, write.subresource)
+    left, _ = dispossessed(owners, found, own)
+    before = left.get(own)
+    if before is not None and gone:
+        left[own] = before = before._replace(fields=difference(before.fields, gone))
     if changed:
-        own = Manager(write.manager, UPDATE, write.version, write.subresource)
-        before = left.get(own, Owned({}, write.version))
-        fields = union(before.fields, changed)
-        if fields != before.fields:
-            before = before._replace(fields=ordered(fields))
-        left[own] = before._replace(time=write.now)
-    return capped(left)
+        had = before.fields if before is not None else {}
+        fields = union(had, changed)
+        left[own] = Owned(fields if fields is had else ordered(fields), write.version, write.now)
+    return capped(without_empty(left) if gone else left)
