@@ -8,6 +8,7 @@ Everything on the page is the program's own or held by a test: the served types 
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -87,11 +88,11 @@ By name, so that nobody waits for what does not come:
 DRIVEN = (
     ("kubectl", ", ".join(f"1.{minor}" for minor in clients.MINORS), "tests/clients/test_kubectl_*.py"),
     ("helm", ", ".join(clients.HELMS.values()), "tests/clients/test_helm*.py"),
-    ("Kubernetes' Python client", "kubernetes", "tests/e2e/test_python_client*.py"),
-    ("kubernetes_asyncio", "kubernetes-asyncio", "tests/clients/test_*asyncio*.py"),
+    ("Kubernetes' Python client", "kubernetes", "tests/*/test_python_*.py"),
+    ("kubernetes_asyncio", "kubernetes-asyncio", "tests/clients/test_kubernetes_asyncio*.py"),
     ("kr8s", "kr8s", "tests/clients/test_kr8s*.py"),
     ("lightkube", "lightkube", "tests/clients/test_lightkube*.py"),
-    ("@kubernetes/client-node", "", "tests/clients/test_*node*.py"),
+    ("@kubernetes/client-node", "@kubernetes/client-node", "tests/clients/test_node_client*.py"),
 )
 """Client, versions (or the package in the dev extras that brings it), its tests; one without tests is not told."""
 
@@ -135,10 +136,12 @@ def client_table() -> str:
 
 
 def _required() -> Mapping[str, str]:
-    """The packages of the dev extras, with the versions that are asked for."""
+    """The packages of the dev extras and of npm, with the versions that are asked for."""
     project = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     found = (re.fullmatch(r"([\w-]+)>=([\d.]+)", one) for one in project["optional-dependencies"]["dev"])
-    return {match[1]: f"{match[2]} and newer" for match in found if match}
+    newer = {match[1]: f"{match[2]} and newer" for match in found if match}
+    packages = json.loads((clients.NODE / "package.json").read_text(encoding="utf-8"))
+    return newer | packages["dependencies"]
 
 
 # types

@@ -12,6 +12,7 @@ from tests.conformance.acting import ACTED_ON, ANSWERED, DATA, SILENT
 from tests.conformance.compatibility import PAGE, key_of, page
 from tests.conformance.refusals import REFUSALS
 from tests.support.http import Http
+from tests.support.waiting import until
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -28,15 +29,17 @@ def test_answered_is_what_is_not_stored() -> None:
     assert ANSWERED.keys() == {key_of(row) for row in builtin_table().rows() if not row.stored}
 
 
-POD = {"metadata": {"name": "it"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-SERVICE = {"metadata": {"name": "it"}, "spec": {"ports": [{"port": 80}]}}
+POD = {"metadata": {"name": "it", "labels": {"app": "it"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+SERVICE = {"metadata": {"name": "it"}, "spec": {"selector": {"app": "it"}, "ports": [{"port": 80}]}}
 
 
 @pytest.fixture
 def placeholders(http: Http, namespace: str) -> dict[str, str]:
     """A namespace with what the refused requests are about."""
     http.post(f"/api/v1/namespaces/{namespace}/services", SERVICE)
-    bound = http.post(f"/api/v1/namespaces/{namespace}/pods", POD)
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    bound = http.post(pods, POD)
+    until(lambda: http.get(f"{pods}/it")["status"].get("podIP"), "the pod has an address")
     return {"namespace": namespace, "node": bound["spec"]["nodeName"]}
 
 

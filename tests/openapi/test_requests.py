@@ -16,9 +16,9 @@ BARE = ("--controllers", "none", "--nodes", "0")
 
 def test_hundreds_of_requests(start_server: StartServer) -> None:
     with start_server(*BARE) as server:
-        report = ask_everything(server.url, 200, "policy/v1")
+        report = ask_everything(server.url, 120, "coordination.k8s.io/v1")
     assert not report.faults, str(report)
-    assert report.statuses[200] > 20, str(report)
+    assert report.statuses[200] > 10, str(report)
 
 
 @pytest.mark.soak
