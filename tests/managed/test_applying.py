@@ -154,6 +154,13 @@ def test_what_does_not_fit_the_schema_is_told_at_once():
     assert refused.value.code == 400
     what = "failed to create typed patch object (n/d; apps/v1, Kind=Deployment)"
     assert str(refused.value) == f"{what}: .spec.replica: field not declared in schema"
+    with pytest.raises(ApiError) as refused:
+        applied("ConfigMap", None, {"metadata": {"name": "c"}, "data": {"a": 1, "b": []}}, "one")
+    assert str(refused.value) == (
+        "failed to create typed patch object (/c; /v1, Kind=ConfigMap): errors:\n"
+        "  .data.a: expected string, got &value.valueUnstructured{Value:1}\n"
+        "  .data.b: expected string, got &value.valueUnstructured{Value:[]interface {}{}}"
+    )
     with pytest.raises(ApiError, match=r"metadata\.managedFields must be nil"):
         applied("ConfigMap", None, {"metadata": {"name": "c", "managedFields": []}}, "one")
 

@@ -322,7 +322,8 @@ def _check(shape: Shape, version: str, kind: str, config: JsonObject) -> None:
         raise errors.bad_request("metadata.managedFields must be nil")
     found = faults(shape, config)
     if found:
-        what = f"{named.get('namespace') or ''}/{named.get('name') or ''}; {version}, Kind={kind}"
+        of = version if "/" in version else f"/{version}"
+        what = f"{named.get('namespace') or ''}/{named.get('name') or ''}; {of}, Kind={kind}"
         why = found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {fault}" for fault in found[:MOST_FAULTS])])
         raise errors.bad_request(f"failed to create typed patch object ({what}): {why}")
 
