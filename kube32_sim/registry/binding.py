@@ -25,7 +25,7 @@ async def bind(registry: Registry, asked: Asked, binding: JsonObject) -> JsonObj
     metadata = binding.get("metadata") or {}
     if metadata.get("name", "") != asked.name:
         raise errors.bad_request("name in URL does not match name in Binding object")
-    node = _node(binding.get("target") or {})
+    node = _node(asked, binding.get("target") or {})
     labels = labels_of(node, registry.context(asked))
 
     def change(pod: JsonObject) -> JsonObject:
@@ -51,15 +51,14 @@ async def bind(registry: Registry, asked: Asked, binding: JsonObject) -> JsonObj
     return dict(SUCCESS)
 
 
-def _node(target: JsonObject) -> str:
-    """The node that is meant; what is wrong with that is upstream's own fault there: a 500 without a reason."""
+def _node(asked: Asked, target: JsonObject) -> str:
+    """The node that is meant; 422 for what is wrong with that (upstream's words, where it says 500)."""
     kind, node = target.get("kind", ""), str(target.get("name", ""))
     wrong = [errors.not_supported("target.kind", kind, ["Node", "<empty>"])] if kind not in ("", "Node") else []
     if not node:
         wrong.append(errors.required("target.name"))
     if wrong:
-        texts = [str(each) for each in wrong]
-        raise errors.ApiError(500, "", texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        raise errors.invalid("", "Binding", asked.name, wrong)
     return node
 
 

@@ -92,12 +92,10 @@ async def test_what_cannot_be_bound(cluster: Cluster) -> None:
         assert (await refused(bind(cluster, name, "n1", **metadata))).code == 409, name
     assert (await refused(bind(cluster, "none", "n1"))).code == 404
     error = await refused(bind(cluster, "p", ""))
-    assert (error.code, error.message) == (500, "target.name: Required value")
+    assert (error.code, error.message) == (422, 'Binding "p" is invalid: target.name: Required value')
     neither = {"metadata": {"name": "p"}, "target": {"kind": "Pod"}}
     error = await refused(client.create(PODS, "default", neither, subresource="binding", name="p"))
-    assert error.message == (
-        '[target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>", target.name: Required value]'
-    )
+    assert [cause["field"] for cause in error.details["causes"]] == ["target.kind", "target.name"]
     for metadata in ({"name": "q"}, {}, {"name": "p", "namespace": "other"}):
         body = {**binding("p", "n1"), "metadata": metadata}
         wrong = cluster.client.create(PODS, "default", body, subresource="binding", name="p")
