@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from kube32_sim.api import errors
 from kube32_sim.api.steering import RUN_SECONDS
 from kube32_sim.registry.asked import Asked
-from kube32_sim.registry.logs import container_named
+from kube32_sim.registry.logs import check_node, container_named
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject
 
@@ -23,14 +23,14 @@ def refusal(registry: Registry, asked: Asked, container: str = "") -> errors.Api
     else:
         obj = registry.get(asked).object()
         if asked.row.kind == "Pod":
-            _check_pod(obj, asked, container)
+            _check_pod(registry, obj, asked, container)
     message = f"{what} is not supported: {asked.row.kind.lower()} {asked.name} is simulated, nothing runs in it"
     if what == "attach":  # who attaches waits for the end
         message += f"; its annotation {RUN_SECONDS} says when it ends"
     return errors.not_implemented(message)
 
 
-def _check_pod(pod: JsonObject, asked: Asked, container: str) -> None:
+def _check_pod(registry: Registry, pod: JsonObject, asked: Asked, container: str) -> None:
     if asked.subresource == "proxy":
         if not _is_reachable(pod):
             raise errors.bad_request("address not allowed")
@@ -39,6 +39,7 @@ def _check_pod(pod: JsonObject, asked: Asked, container: str) -> None:
         container_named(pod, asked.name, container)
     if not pod["spec"].get("nodeName"):
         raise errors.bad_request(f"pod {asked.name} does not have a host assigned")
+    check_node(registry, pod)
 
 
 def _is_reachable(pod: JsonObject) -> bool:

@@ -45,11 +45,17 @@ def read(registry: Registry, asked: Asked, wanted: LogOptions) -> Log | None:
     container = container_named(pod, asked.name, wanted.container)
     if not pod["spec"].get("nodeName"):
         return None
+    check_node(registry, pod)
     started = _started(pod, _state_shown(pod, asked.name, container, wanted.previous))
     text = _annotations(pod).get(LOG, "") if _is_recent(started, registry.clock.now(), wanted) else ""
     body = _cut(text, started, wanted)
     full = wanted.limit_bytes is not None and len(body) >= wanted.limit_bytes
     return Log(body, None if full or wanted.previous else current_run(pod, container))
+
+
+def check_node(registry: Registry, pod: JsonObject) -> None:
+    """Raises ApiError 404 where the node of a pod is not known: it would be asked for what runs on it."""
+    registry.get(Asked(registry.table.by_storage(("", "nodes")), "", pod["spec"]["nodeName"]))
 
 
 def current_run(pod: JsonObject, container: str) -> Run | None:

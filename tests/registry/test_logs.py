@@ -8,12 +8,12 @@ import pytest
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.options import LogOptions
-from kube32_sim.client import PODS
+from kube32_sim.client import NODES, PODS
 from kube32_sim.clock import VirtualClock
 from kube32_sim.cluster import Cluster
 from kube32_sim.registry import logs
 from kube32_sim.registry.asked import Asked
-from tests.support.objects import pod
+from tests.support.objects import node, pod
 
 JsonObject = dict[str, Any]
 
@@ -25,6 +25,7 @@ ENDED = {"terminated": {"exitCode": 1, "startedAt": "2026-01-01T00:00:10Z", "fin
 async def make(cluster: Cluster, *states: JsonObject, text: str = "on\noff\n", **metadata: Any) -> None:
     """A pod `p` on a node, whose container `c` has the state (and last state) given."""
     made = pod("p", spec={"nodeName": "n"}, annotations={"sim.kube32.io/log": text}, **metadata)
+    await cluster.client.create(NODES, "", node("n"))
     await cluster.client.create(PODS, "default", made)
     if states:
         await tell(cluster, *states)
@@ -128,10 +129,19 @@ async def test_a_pod_without_a_node_has_no_log_yet(cluster: Cluster) -> None:
 async def test_which_container_is_meant(cluster: Cluster) -> None:
     images = [{"name": name, "image": "i"} for name in ("a", "b")]
     spec = {"nodeName": "n", "containers": images, "initContainers": [{"name": "first", "image": "i"}]}
+    await cluster.client.create(NODES, "", node("n"))
     await cluster.client.create(PODS, "default", pod("p", spec=spec))
     assert refused(cluster) == "a container name must be specified for pod p, choose one of: [first a b]"
     assert refused(cluster, container="x") == "container x is not valid for pod p"
     assert 'container "first"' in refused(cluster, container="first")
+
+
+async def test_a_node_that_is_not_there_cannot_be_asked(cluster: Cluster) -> None:
+    await make(cluster, RUNNING)
+    await cluster.client.delete(NODES, "", "n")
+    with pytest.raises(ApiError, match=r'^nodes "n" not found$') as caught:
+        read(cluster)
+    assert caught.value.code == 404
 
 
 async def test_only_a_run_that_goes_on_may_write_more(cluster: Cluster) -> None:

@@ -163,6 +163,10 @@ async def test_what_a_service_s_proxy_reaches(cluster: Cluster, name: str, code:
 
 async def test_a_connection_that_could_be_made_is_not_supported(cluster: Cluster) -> None:
     made = await cluster.client.create(PODS, "default", pod("p", spec={"nodeName": "n"}))
+    for subresource in ("exec", "attach", "portforward"):
+        with pytest.raises(ApiError, match=r'^nodes "n" not found$'):
+            connections.refusal(cluster.registry, asked(cluster, "pods", "p", subresource))
+    await cluster.client.create(NODES, "", node("n"))
     ip = {"status": {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}}
     await cluster.client.patch(PODS, "default", made["metadata"]["name"], ip, subresource="status")
     for subresource in ("exec", "attach", "portforward", "proxy"):

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kube32_sim.client import PODS
+from kube32_sim.client import NODES, PODS
 from kube32_sim.cluster import Cluster
-from tests.support.objects import pod
+from tests.support.objects import node, pod
 from tests.support.waiting import eventually
 from tests.support.wire import Wire, connected
 
@@ -28,6 +28,7 @@ async def tell(cluster: Cluster, state: dict[str, Any], restarts: int = 0) -> No
 
 async def run_pod(cluster: Cluster, text: str = "on\n") -> None:
     made = pod("p", spec={"nodeName": "n"}, annotations={"sim.kube32.io/log": text})
+    await cluster.client.create(NODES, "", node("n"))
     await cluster.client.create(PODS, "default", made)
     await tell(cluster, RUNNING)
 

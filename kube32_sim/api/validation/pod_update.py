@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, required
+from kube32_sim.api.errors import FieldError, forbidden_field, go_value, invalid_value, required
 from kube32_sim.api.validation import pod_shown
 from kube32_sim.api.validation.names import in_range
 from kube32_sim.api.validation.pod import MAX_INT32, MIRROR, validate_pod_object
@@ -204,7 +204,7 @@ def _only_added(term: JsonObject, old: JsonObject) -> bool:
 def difference(new: JsonObject, old: JsonObject) -> str:
     """The fields that differ, one a line (upstream shows Go's structures here)."""
     names = sorted(key for key in new.keys() | old.keys() if new.get(key) != old.get(key))
-    return "\n".join(f"- {name}: {old.get(name)!r}\n+ {name}: {new.get(name)!r}" for name in names)
+    return "\n".join(f"- {name}: {go_value(old.get(name))}\n+ {name}: {go_value(new.get(name))}" for name in names)
 
 
 def validate_ephemeral_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
