@@ -128,3 +128,32 @@ def test_the_oldest_put_together_are_written_in_order():
         obj = changed("ConfigMap", obj, {**obj, "data": {**obj["data"], f"k{12 - number}": "x"}}, f"m{number}")
     (ancient,) = (entry for entry in obj["metadata"]["managedFields"] if entry["manager"] == "ancient-changes")
     assert list(ancient["fieldsV1"]["f:data"]) == sorted(ancient["fieldsV1"]["f:data"])
+
+
+def test_who_only_takes_away_owns_nothing_and_leaves_the_times():
+    obj = new("ConfigMap", config_map(a="1", b="2"), "one", T0)
+    obj = changed("ConfigMap", obj, config_map(a="1"), "two", T2)
+    assert owners(obj) == {"one": [".data", ".data.a"]}
+    assert times(obj) == {"one": T0}
+
+
+def test_one_name_in_two_versions_is_two_managers_by_what_it_writes_and_one_by_what_it_applies():
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    spec = {"scaleTargetRef": target, "maxReplicas": 5}
+    obj = new("HorizontalPodAutoscaler", {"metadata": {"name": "h"}, "spec": spec}, "one", T0, version="autoscaling/v1")
+    more = {**obj, "spec": {**spec, "minReplicas": 2}}
+    obj = changed("HorizontalPodAutoscaler", obj, more, "one", T1)
+    entries = obj["metadata"]["managedFields"]
+    assert [(entry["manager"], entry["apiVersion"]) for entry in entries] == [
+        ("one", "autoscaling/v1"), ("one", "autoscaling/v2")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("version", ["v9", "apps/v1", "nope"])
+def test_managers_of_versions_that_are_not_served_are_forgotten_by_the_next_change(version):
+    old = {"manager": "old", "operation": "Update", "apiVersion": version, "time": T0, "fieldsType": "FieldsV1"}
+    entry = old | {"fieldsV1": {"f:data": {"f:a": {}}}}
+    obj = new("ConfigMap", config_map(a="1"), "one", T0)
+    obj["metadata"]["managedFields"].append(entry)
+    obj = changed("ConfigMap", obj, {**obj, "data": {"a": "1", "b": "2"}}, "two")
+    assert owners(obj) == {"one": [".data", ".data.a"], "two": [".data.b"]}
