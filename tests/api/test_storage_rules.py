@@ -87,6 +87,48 @@ def sized(size: str) -> JsonObject:
             ],
         ),
         (
+            volume(gcePersistentDisk={"pdName": "d", "partition": 300}),
+            ["spec.persistentDisk.partition: Invalid value: 300: must be between 1 and 255, inclusive"],
+        ),
+        (
+            volume(fc={"targetWWNs": ["w"]}, flexVolume={"driver": "d", "options": {"k8s.io/a": "b"}}),
+            [
+                "spec.fc.lun: Required value: lun is required if targetWWNs is specified",
+                'spec.flexVolume.options[k8s.io/a]: Invalid value: "k8s.io/a": kubernetes.io and k8s.io namespaces are '
+                "reserved",
+            ],
+        ),
+        (
+            volume(iscsi={"targetPortal": "t" * 64, "iqn": "odd", "initiatorName": "q", "lun": 256, "secretRef": {}}),
+            [
+                f'spec.iscsi.targetportal: Invalid value: "{"t" * 64}": Total length of <volume name>:'
+                "<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.",
+                'spec.iscsi.iqn: Invalid value: "odd": must be valid format',
+                "spec.iscsi.lun: Invalid value: 256: must be between 0 and 255, inclusive",
+                "spec.iscsi.secretRef.name: Required value",
+                'spec.iscsi.initiatorname: Invalid value: "q": must be valid format',
+            ],
+        ),
+        (
+            volume(glusterfs={"endpoints": "e", "path": "p", "endpointsNamespace": ""}),
+            [
+                'spec.glusterfs.endpointsNamespace: Invalid value: "": if the endpointnamespace is set, it must be a '
+                "valid namespace name"
+            ],
+        ),
+        (
+            volume(azureFile={"secretName": "s", "shareName": "s", "secretNamespace": ""}),
+            ["spec.azureFile.secretNamespace: Required value"],
+        ),
+        (
+            volume(cinder={"volumeID": "v", "secretRef": {"name": "s"}}),
+            ["spec.cinder.secretRef.namespace: Required value"],
+        ),
+        (
+            volume(storageos={"volumeName": "v", "secretRef": {}}),
+            ["spec.storageos.secretRef.name: Required value", "spec.storageos.secretRef.namespace: Required value"],
+        ),
+        (
             volume(local={"path": "/x"}),
             ["spec.nodeAffinity: Required value: Local volume requires node affinity"],
         ),

@@ -184,6 +184,7 @@ EndpointPort: name protocol appProtocol
 EphemeralContainer:
 ForZone ForNode:
 GRPCAction: service
+GlusterfsPersistentVolumeSource: endpointsNamespace
 HPAScalingRules: selectPolicy
 HostPathVolumeSource: type
 ISCSIPersistentVolumeSource ISCSIVolumeSource: initiatorName

@@ -1,4 +1,7 @@
-"""Validation of the volume sources of single vendors and protocols, most of them deprecated: what each must say."""
+"""Validation of volume sources that pods and PersistentVolumes have alike, most of them deprecated: what each must say.
+
+Where a PersistentVolume's differs, `storage_sources` says how.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,21 @@ from typing import Any
 
 from kube32_sim.api.errors import FieldError, invalid_value, not_supported, required
 from kube32_sim.api.validation.names import dns1123_label, in_range
-from kube32_sim.api.validation.pod_mounts import validate_descending
+from kube32_sim.api.validation.pod_mounts import validate_descending, validate_no_backsteps
 
 JsonObject = dict[str, Any]
 Check = Callable[[JsonObject, str], list[FieldError]]
 
+_HOST_PATH_TYPES = (
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+)
 _LARGEST_BYTE = 255
 _LONGEST_PORTAL = 64
 _LONGEST_TENANT = 64
@@ -25,14 +38,31 @@ _CACHING = ("None", "ReadOnly", "ReadWrite")
 _DISK_KINDS = ("Dedicated", "Managed", "Shared")
 _MANAGED_URI = ("/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}",)
 _BLOB_URI = ("https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd",)
+BAD_INITIATOR = "must be valid format"
+_NO_INITIATOR = "must be valid format starting with iqn, eui, or naa"
 _PAIRS = "must be a host:port pair or multiple pairs separated by commas"
 
 
-def _needs(*fields: str) -> Check:
+def needs(*fields: str) -> Check:
     def check(source: JsonObject, path: str) -> list[FieldError]:
         return [required(f"{path}.{field}") for field in fields if not source.get(field)]
 
     return check
+
+
+def _host_path(source: JsonObject, path: str) -> list[FieldError]:
+    if not source.get("path"):
+        return [required(f"{path}.path")]
+    found = validate_no_backsteps(source["path"], f"{path}.path")
+    kind = source.get("type", "")
+    return found if kind in _HOST_PATH_TYPES else [*found, not_supported(f"{path}.type", kind, _HOST_PATH_TYPES)]
+
+
+def _nfs(source: JsonObject, path: str) -> list[FieldError]:
+    found = needs("server", "path")(source, path)
+    if not source.get("path", "").startswith("/"):
+        found.append(invalid_value(f"{path}.path", source.get("path", ""), "must be an absolute path"))
+    return found
 
 
 def _byte(source: JsonObject, field: str, low: int, path: str) -> list[FieldError]:
@@ -44,7 +74,7 @@ def _byte(source: JsonObject, field: str, low: int, path: str) -> list[FieldErro
 
 def _partitioned(field: str) -> Check:
     def check(source: JsonObject, path: str) -> list[FieldError]:
-        return _needs(field)(source, path) + _byte(source, "partition", 1, path)
+        return needs(field)(source, path) + _byte(source, "partition", 1, path)
 
     return check
 
@@ -55,30 +85,37 @@ def _secret_name(source: JsonObject, path: str) -> list[FieldError]:
 
 
 def _git_repo(source: JsonObject, path: str) -> list[FieldError]:
-    return _needs("repository")(source, path) + validate_descending(source.get("directory", ""), f"{path}.directory")
+    return needs("repository")(source, path) + validate_descending(source.get("directory", ""), f"{path}.directory")
 
 
 def _iscsi(source: JsonObject, path: str) -> list[FieldError]:
-    found = _needs("targetPortal", "iqn")(source, path)
-    if source.get("iqn"):
-        found += _initiator(source["iqn"], f"{path}.iqn")
+    found = needs("targetPortal")(source, path) + iscsi_target(source, path, _NO_INITIATOR)
+    return found + iscsi_initiator(source, path, _NO_INITIATOR)
+
+
+def iscsi_target(source: JsonObject, path: str, unknown: str) -> list[FieldError]:
+    """What a portal is asked for.  unknown: what is said of a name of no known format."""
+    found = _initiator(source["iqn"], f"{path}.iqn", unknown) if source.get("iqn") else [required(f"{path}.iqn")]
     found += _byte(source, "lun", 0, path)
     if (source.get("chapAuthDiscovery") or source.get("chapAuthSession")) and source.get("secretRef") is None:
         found.append(required(f"{path}.secretRef"))
-    if source.get("initiatorName") is not None:
-        found += _initiator(source["initiatorName"], f"{path}.initiatorname")
     return found
 
 
-def _initiator(name: str, path: str) -> list[FieldError]:
+def iscsi_initiator(source: JsonObject, path: str, unknown: str) -> list[FieldError]:
+    name = source.get("initiatorName")
+    return [] if name is None else _initiator(name, f"{path}.initiatorname", unknown)
+
+
+def _initiator(name: str, path: str, unknown: str) -> list[FieldError]:
     matches = _INITIATORS.get(name[:3])
     if matches is None:
-        return [invalid_value(path, name, "must be valid format starting with iqn, eui, or naa")]
-    return [] if matches(name) else [invalid_value(path, name, "must be valid format")]
+        return [invalid_value(path, name, unknown)]
+    return [] if matches(name) else [invalid_value(path, name, BAD_INITIATOR)]
 
 
-def portal_too_long(source: JsonObject, volume: str, path: str) -> list[FieldError]:
-    """An initiator's name is made of the volume's and the portal's, and has an end."""
+def portal_too_long(source: JsonObject, volume: str, path: str, shown: str) -> list[FieldError]:
+    """An initiator's name is made of the volume's and the portal's, and has an end.  shown: which of them is told."""
     text = f"{volume}:{source.get('targetPortal', '')}"
     if source.get("initiatorName") is None or len(text.encode("utf-8", "surrogatepass")) <= _LONGEST_PORTAL:
         return []
@@ -86,7 +123,7 @@ def portal_too_long(source: JsonObject, volume: str, path: str) -> list[FieldErr
         "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is "
         "specified."
     )
-    return [invalid_value(path, volume, why)]
+    return [invalid_value(path, shown, why)]
 
 
 def _flocker(source: JsonObject, path: str) -> list[FieldError]:
@@ -103,7 +140,7 @@ def _flocker(source: JsonObject, path: str) -> list[FieldError]:
 
 
 def _cinder(source: JsonObject, path: str) -> list[FieldError]:
-    return _needs("volumeID")(source, path) + _secret_name(source, path)
+    return needs("volumeID")(source, path) + _secret_name(source, path)
 
 
 def _quobyte(source: JsonObject, path: str) -> list[FieldError]:
@@ -116,7 +153,7 @@ def _quobyte(source: JsonObject, path: str) -> list[FieldError]:
     else:
         wrong = [pair for pair in registry.split(",") if pair.count(":") != 1 and not pair.startswith("[")]
         found += [invalid_value(f"{path}.registry", registry, _PAIRS) for _ in wrong]
-    return found + _needs("volume")(source, path)
+    return found + needs("volume")(source, path)
 
 
 def _fibre_channel(source: JsonObject, path: str) -> list[FieldError]:
@@ -135,7 +172,7 @@ def _fibre_channel(source: JsonObject, path: str) -> list[FieldError]:
 
 
 def _flex_volume(source: JsonObject, path: str) -> list[FieldError]:
-    found = _needs("driver")(source, path)
+    found = needs("driver")(source, path)
     for key in sorted(source.get("options") or ()):
         namespace = f".{key.partition('/')[0].lower()}"
         if namespace.endswith((".kubernetes.io", ".k8s.io")):
@@ -145,7 +182,7 @@ def _flex_volume(source: JsonObject, path: str) -> list[FieldError]:
 
 
 def _azure_disk(source: JsonObject, path: str) -> list[FieldError]:
-    found = _needs("diskName", "diskURI")(source, path)
+    found = needs("diskName", "diskURI")(source, path)
     caching, kind, uri = source.get("cachingMode"), source.get("kind"), source.get("diskURI", "")
     if caching is not None and caching not in _CACHING:
         found.append(not_supported(f"{path}.cachingMode", caching, _CACHING))
@@ -169,25 +206,27 @@ def _storage_os(source: JsonObject, path: str) -> list[FieldError]:
 
 
 DISKS: dict[str, Check] = {
+    "hostPath": _host_path,
+    "nfs": _nfs,
     "gitRepo": _git_repo,
     "gcePersistentDisk": _partitioned("pdName"),
     "awsElasticBlockStore": _partitioned("volumeID"),
     "iscsi": _iscsi,
-    "glusterfs": _needs("endpoints", "path"),
+    "glusterfs": needs("endpoints", "path"),
     "flocker": _flocker,
-    "persistentVolumeClaim": _needs("claimName"),
-    "rbd": _needs("monitors", "image"),
+    "persistentVolumeClaim": needs("claimName"),
+    "rbd": needs("monitors", "image"),
     "cinder": _cinder,
-    "cephfs": _needs("monitors"),
+    "cephfs": needs("monitors"),
     "quobyte": _quobyte,
     "fc": _fibre_channel,
     "flexVolume": _flex_volume,
-    "azureFile": _needs("secretName", "shareName"),
-    "vsphereVolume": _needs("volumePath"),
-    "photonPersistentDisk": _needs("pdID"),
-    "portworxVolume": _needs("volumeID"),
+    "azureFile": needs("secretName", "shareName"),
+    "vsphereVolume": needs("volumePath"),
+    "photonPersistentDisk": needs("pdID"),
+    "portworxVolume": needs("volumeID"),
     "azureDisk": _azure_disk,
     "storageos": _storage_os,
-    "scaleIO": _needs("gateway", "system", "volumeName"),
+    "scaleIO": needs("gateway", "system", "volumeName"),
 }
 """What a source must say, by its field."""

@@ -1,4 +1,4 @@
-"""Validation of the volumes of a pod: one source each, and what it needs.  Vendors' disks are in `pod_disks`."""
+"""Validation of the volumes of a pod: one source each, and what it needs.  `pod_disks` has those of volumes too."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kube32_sim.api.validation.meta import validate_annotations, validate_labels
 from kube32_sim.api.validation.names import dns1123_label, dns1123_subdomain
 from kube32_sim.api.validation.pod_disks import DISKS, portal_too_long
 from kube32_sim.api.validation.pod_env import validate_field_reference, validate_resource_reference
-from kube32_sim.api.validation.pod_mounts import validate_file_path, validate_no_backsteps
+from kube32_sim.api.validation.pod_mounts import validate_file_path
 from kube32_sim.api.validation.storage_claims import validate_claim
 from kube32_sim.api.validation.storage_sources import driver_name
 
@@ -33,16 +33,6 @@ VOLUME_FIELDS = (
     "metadata.uid",
 )
 _MODE_WRONG = "must be a number between 0 and 0777 (octal), both inclusive"
-_HOST_PATH_TYPES = (
-    "",
-    "BlockDevice",
-    "CharDevice",
-    "Directory",
-    "DirectoryOrCreate",
-    "File",
-    "FileOrCreate",
-    "Socket",
-)
 _SOURCES = (
     "emptyDir hostPath gitRepo gcePersistentDisk awsElasticBlockStore secret nfs iscsi glusterfs flocker "
     "persistentVolumeClaim rbd cinder cephfs quobyte downwardAPI fc flexVolume configMap azureFile vsphereVolume "
@@ -93,7 +83,7 @@ def validate_volume_source(volume: JsonObject, pod_name: str, path: str, *, is_p
             why = "may not specify more than 1 volume type"
             found.append(forbidden_field(f"{path}.{_FORBIDDEN_AS.get(kind, kind)}", why))
         if kind == "iscsi":
-            found += portal_too_long(volume[kind] or {}, name, f"{path}.name")
+            found += portal_too_long(volume[kind] or {}, name, f"{path}.name", name)
     if first == "ephemeral" and pod_name and name:
         claim = f"{pod_name}-{name}"
         found += [invalid_value(f"{path}.name", name, f'PVC name "{claim}": {why}') for why in dns1123_subdomain(claim)]
@@ -112,15 +102,6 @@ def _empty_dir(source: JsonObject, path: str) -> list[FieldError]:
     if limit is not None and parse(limit).nanos < 0:
         return [forbidden_field(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
     return []
-
-
-def _host_path(source: JsonObject, path: str) -> list[FieldError]:
-    if not source.get("path"):
-        return [required(f"{path}.path")]
-    found = validate_no_backsteps(source["path"], f"{path}.path")
-    if source.get("type", "") not in _HOST_PATH_TYPES:
-        found.append(not_supported(f"{path}.type", source["type"], _HOST_PATH_TYPES))
-    return found
 
 
 def _mode(source: JsonObject, field: str, path: str) -> list[FieldError]:
@@ -151,13 +132,6 @@ def _secret(source: JsonObject, path: str) -> list[FieldError]:
 def _config_map(source: JsonObject, path: str) -> list[FieldError]:
     found = [] if source.get("name") else [required(f"{path}.name")]
     return found + _mode(source, "defaultMode", path) + _items(source, path)
-
-
-def _nfs(source: JsonObject, path: str) -> list[FieldError]:
-    found = [required(f"{path}.{field}") for field in ("server", "path") if not source.get(field)]
-    if not source.get("path", "").startswith("/"):
-        found.append(invalid_value(f"{path}.path", source.get("path", ""), "must be an absolute path"))
-    return found
 
 
 def _downward(source: JsonObject, path: str) -> list[FieldError]:
@@ -268,12 +242,10 @@ def _image(source: JsonObject, path: str) -> list[FieldError]:
 _CHECKS: dict[str, Callable[[JsonObject, str], list[FieldError]]] = {
     **DISKS,
     "emptyDir": _empty_dir,
-    "hostPath": _host_path,
     "secret": _secret,
     "configMap": _config_map,
     "downwardAPI": _downward,
     "projected": _projected,
-    "nfs": _nfs,
     "csi": _csi,
     "ephemeral": _ephemeral,
     "image": _image,

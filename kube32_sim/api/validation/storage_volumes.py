@@ -12,7 +12,7 @@ from kube32_sim.api.validation.pod_scheduling import validate_node_selector
 from kube32_sim.api.validation.storage_claims import claim_warnings as claim_warnings
 from kube32_sim.api.validation.storage_claims import validate_claim as validate_claim
 from kube32_sim.api.validation.storage_common import VOLUME_MODES, access_modes, class_name, positive
-from kube32_sim.api.validation.storage_sources import CHECKS, source_of, validate_sources
+from kube32_sim.api.validation.storage_sources import SOURCES, source_of, validate_sources
 from kube32_sim.api.validation.workloads_common import IMMUTABLE, immutable
 
 JsonObject = dict[str, Any]
@@ -30,7 +30,7 @@ def validate_persistent_volume(obj: JsonObject) -> list[FieldError]:
     if policy and policy not in _RECLAIM:
         found.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM))
     found += _node_affinity(spec.get("nodeAffinity"), "spec.nodeAffinity")
-    found += validate_sources(spec, "spec")
+    found += validate_sources(spec, obj["metadata"].get("name", ""), "spec")
     if policy == "Recycle" and _is_root((spec.get("hostPath") or {}).get("path", "")):
         why = "may not be 'recycle' for a hostPath mount of '/'"
         found.append(forbidden_field("spec.persistentVolumeReclaimPolicy", why))
@@ -90,7 +90,7 @@ def validate_inline(spec: JsonObject, path: str) -> list[FieldError]:
         found.append(forbidden_field(f"{path}.persistentVolumeReclaimPolicy", why))
     if spec.get("nodeAffinity") is not None:
         found.append(forbidden_field(f"{path}.nodeAffinity", _INLINE))
-    found += validate_sources(spec, path)
+    found += validate_sources(spec, "", path)
     if spec.get("storageClassName"):
         found.append(forbidden_field(f"{path}.storageClassName", _INLINE))
     return found
@@ -171,7 +171,7 @@ def volume_warnings(obj: JsonObject) -> list[str]:
         found.append(f"metadata.annotations[{_OLD_OPTIONS}]: {why}")
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         found.append(f"spec.persistentVolumeReclaimPolicy: {_RECYCLE}")
-    for kind in CHECKS:
+    for kind in SOURCES:
         if kind in _GONE and spec.get(kind) is not None:
             since, gone = _GONE[kind]
             shown = "storageOS" if kind == "storageos" else kind
