@@ -23,10 +23,16 @@ JsonObject = dict[str, Any]
 
 STARTED = "poststarthook/start-cluster"
 """The check that loops and boards have been started."""
-_HEALTH = ("healthz", "livez", "readyz")
+_ALIVE = ("ping", "log", "etcd")
+_CHECKS: Mapping[str, tuple[str, ...]] = {
+    "healthz": (*_ALIVE, STARTED),
+    "livez": _ALIVE,
+    "readyz": (*_ALIVE, "etcd-readiness", "informer-sync", STARTED, "shutdown"),
+}
+"""The checks in upstream's order.  Those of storage and informers pass whenever anything is answered at all."""
 _OTHERS = (
-    "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version", f"/healthz/{STARTED}", f"/readyz/{STARTED}",
-    *(f"/{prefix}{check}" for prefix in _HEALTH for check in ("", "/ping")),
+    "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version",
+    *(f"/{prefix}{check and '/'}{check}" for prefix, checks in _CHECKS.items() for check in ("", *checks)),
 )  # fmt: skip
 """The paths of what is not about groups and versions."""
 TEXT = "text/plain; charset=utf-8"
@@ -105,9 +111,7 @@ class Documents:
 
     def _health(self, prefix: str, check: str, query: Query) -> Found | None:
         """All checks of `healthz`, `livez` or `readyz`, or one of them; each told if `verbose` or one fails."""
-        checks = {"ping": True}
-        if prefix != "livez":
-            checks[STARTED] = self._ready()
+        checks = {name: name != STARTED or self._ready() for name in _CHECKS[prefix]}
         if check:
             return _verdict(checks[check], b"ok", b"not ready\n") if check in checks else None
         excluded = query.get("exclude", ())

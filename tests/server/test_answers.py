@@ -78,14 +78,16 @@ async def test_yaml_goes_in_and_out(wire: Wire) -> None:
 
 async def test_health_is_told_check_by_check(wire: Wire) -> None:
     started = "poststarthook/start-cluster"
-    for path, checks in (("livez", ("ping",)), ("readyz", ("ping", started)), ("healthz", ("ping", started))):
+    alive = ("ping", "log", "etcd")
+    ready = (*alive, "etcd-readiness", "informer-sync", started, "shutdown")
+    for path, checks in (("livez", alive), ("readyz", ready), ("healthz", (*alive, started))):
         answer = await wire("GET", f"/{path}?verbose")
         assert answer.body.decode() == "".join(f"[+]{check} ok\n" for check in checks) + f"{path} check passed\n"
         assert (answer.status, answer.header("content-type")) == (200, "text/plain; charset=utf-8")
         for check in checks:
             assert (await wire("GET", f"/{path}/{check}")).body == b"ok"
     answer = await wire("GET", "/livez?verbose=true&exclude=ping")
-    assert answer.body == b"[+]ping excluded: ok\nlivez check passed\n"
+    assert answer.body == b"[+]ping excluded: ok\n[+]log ok\n[+]etcd ok\nlivez check passed\n"
     assert (await wire("GET", f"/livez/{started}")).status == 404
 
 
@@ -98,8 +100,9 @@ def test_health_names_what_is_missing() -> None:
         assert found is not None
         return found.status, found.body
 
-    failed = b"[+]ping ok\n[-]poststarthook/start-cluster failed: reason withheld\nreadyz check failed\n"
-    assert ask("/readyz?verbose") == ask("/readyz") == (503, failed)
+    told = "[+]ping ok\n[+]log ok\n[+]etcd ok\n[-]poststarthook/start-cluster failed: reason withheld\n"
+    assert ask("/healthz?verbose") == ask("/healthz") == (503, f"{told}healthz check failed\n".encode())
+    assert ask("/readyz")[0] == 503
     assert ask("/readyz?exclude=poststarthook/start-cluster") == (200, b"ok")
     assert ask("/readyz/poststarthook/start-cluster") == (503, b"not ready\n")
     assert ask("/readyz/ping") == ask("/livez") == (200, b"ok")
