@@ -83,6 +83,7 @@ async def test_a_key_that_comes_twice(wire: Wire) -> None:
         (b"[]", 400, "error decoding YAML: the document is no object"),
         (b"{", 400, "error decoding YAML: "),
         (config_map() | {"kind": "Secret"}, 400, "invalid object type: /v1, Kind=Secret"),
+        (config_map() | {"apiVersion": 1, "kind": []}, 400, "invalid object type: /, Kind="),
         (config_map() | {"apiVersion": "v2"}, 400, "invalid object type: /v2, Kind=ConfigMap"),
         (config_map() | {"apiVersion": "apps/v1"}, 400, "invalid object type: apps/v1, Kind=ConfigMap"),
         (config_map() | {"metadata": {}}, 400, "the name of the object (c based on URL) was undeterminable"),
