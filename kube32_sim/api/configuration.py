@@ -53,10 +53,10 @@ class Configuration:
 
     def _check_type(self, api_version: Any, kind: Any) -> None:
         row = self._row
-        told = tuple(part if isinstance(part, str) else "" for part in (api_version, kind))
-        if told != (row.api_version, row.kind):
-            group, _, version = told[0].rpartition("/")
-            raise errors.bad_request(f"invalid object type: {group}/{version}, Kind={told[1]}")
+        of, name = (part if isinstance(part, str) else "" for part in (api_version, kind))
+        if (of, name) != (row.api_version, row.kind):
+            group, _, version = of.rpartition("/")
+            raise errors.bad_request(f"invalid object type: {group}/{version}, Kind={name}")
 
     def decoded(self, obj: JsonObject) -> JsonObject:
         """What applying it has made, in the row's form; raises ApiError 400 where a value is none of its type."""
