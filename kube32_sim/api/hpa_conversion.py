@@ -30,7 +30,7 @@ _SOURCES = {
     "External": "external",
 }
 _FORMS: dict[str, tuple[dict[str, str], dict[str, str], dict[str, str]]] = {
-    # type: fields of the source, of its target, and of its current values: path in v2 -> name in v1
+    # by type: fields of the source, of its target, and of its current values: path in v2 -> name in v1
     "Resource": (
         {"name": "name"},
         {"averageUtilization": "targetAverageUtilization", "averageValue": "targetAverageValue"},

@@ -58,8 +58,8 @@ def _reason(reason: str, message: str, path: str) -> list[FieldError]:
         found.append(required(f"{path}.reason", "must be set"))
     elif not _is_reason(reason):
         found.append(invalid_value(f"{path}.reason", reason, _REASON_TEXT))
-    if len(reason) > _LONGEST_REASON:
+    if names.byte_length(reason) > _LONGEST_REASON:
         found.append(too_long(f"{path}.reason", _LONGEST_REASON))
-    if len(message) > _LONGEST_MESSAGE:
+    if names.byte_length(message) > _LONGEST_MESSAGE:
         found.append(too_long(f"{path}.message", _LONGEST_MESSAGE))
     return found

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, required, too_long
-from kube32_sim.api.validation.names import config_map_key
+from kube32_sim.api.validation.names import byte_length, config_map_key
 from kube32_sim.api.validation.workloads_common import IMMUTABLE
 
 JsonObject = dict[str, Any]
@@ -28,10 +28,6 @@ def encoded_size(value: str) -> int:
     return len(value) * 3 // 4 - value.count("=", -2)
 
 
-def _text_size(value: str) -> int:
-    return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
-
-
 def validate_config_map(obj: JsonObject) -> list[FieldError]:
     data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
     found: list[FieldError] = []
@@ -40,7 +36,7 @@ def validate_config_map(obj: JsonObject) -> list[FieldError]:
         found += [invalid_value(f"data[{key}]", key, why) for why in config_map_key(key)]
         if key in binary:
             found.append(invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData"))
-        size += _text_size(data[key])
+        size += byte_length(data[key])
     for key in sorted(binary):
         found += [invalid_value(f"binaryData[{key}]", key, why) for why in config_map_key(key)]
         size += encoded_size(binary[key])

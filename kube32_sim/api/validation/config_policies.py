@@ -15,6 +15,7 @@ from kube32_sim.api.validation import names
 from kube32_sim.api.validation.conditions import validate_conditions
 from kube32_sim.api.validation.config_webhooks import (
     FAILURE_POLICIES,
+    REINVOCATIONS,
     optional_choice,
     required_choice,
     validate_match,
@@ -28,7 +29,6 @@ _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS = ("Audit", "Deny", "Warn")
 _NOT_FOUND = ("Deny", "Allow")
 _PATCHES = ("ApplyConfiguration", "JSONPatch")
-_REINVOCATIONS = ("IfNeeded", "Never")
 _MOST_ANNOTATIONS, _LONGEST_VALUE = 20, 5 * 1024
 _NOTHING_TO_DO = "validations or auditAnnotations must contain at least one item"
 _RESERVED = frozenset(
@@ -58,7 +58,7 @@ def validate_mutating_policy(policy: JsonObject) -> list[FieldError]:
         found.append(required(f"{path}.mutations", "mutations must contain at least one item"))
     for index, mutation in enumerate(spec.get("mutations") or ()):
         found += _mutation(mutation, f"{path}.mutations[{index}]")
-    return found + required_choice(spec, path, "reinvocationPolicy", _REINVOCATIONS)
+    return found + required_choice(spec, path, "reinvocationPolicy", REINVOCATIONS)
 
 
 def _common(spec: JsonObject, path: str) -> list[FieldError]:

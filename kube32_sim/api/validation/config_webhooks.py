@@ -19,7 +19,7 @@ JsonObject = dict[str, Any]
 
 FAILURE_POLICIES = ("Fail", "Ignore")
 _MATCH_POLICIES = ("Equivalent", "Exact")
-_REINVOCATIONS = ("IfNeeded", "Never")
+REINVOCATIONS = ("IfNeeded", "Never")
 _SIDE_EFFECTS = ("None", "NoneOnDryRun")
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES = ("*", "Cluster", "Namespaced")
@@ -62,7 +62,7 @@ def _webhook(webhook: JsonObject, path: str) -> list[FieldError]:
         found.append(invalid_value(f"{path}.timeoutSeconds", seconds, why))
     for field in ("namespaceSelector", "objectSelector"):
         found += validate_label_selector(webhook.get(field), f"{path}.{field}")
-    found += optional_choice(webhook, path, "reinvocationPolicy", _REINVOCATIONS)
+    found += optional_choice(webhook, path, "reinvocationPolicy", REINVOCATIONS)
     found += _client_config(webhook.get("clientConfig") or {}, f"{path}.clientConfig")
     return found + validate_match_conditions(webhook, f"{path}.matchConditions")
 
@@ -154,21 +154,22 @@ def validate_rule(rule: JsonObject, path: str) -> list[FieldError]:
     """Operations on resources that a webhook or policy is called for."""
     operations = rule.get("operations") or []
     found = [] if operations else [required(f"{path}.operations")]
-    found += _alone(operations, f"{path}.operations", "operations")
+    found += only_wildcard(operations, f"{path}.operations", "operations")
     for index, operation in enumerate(operations):
         if operation not in _OPERATIONS:
             found.append(not_supported(f"{path}.operations[{index}]", operation, _OPERATIONS))
     groups, versions = rule.get("apiGroups") or [], rule.get("apiVersions") or []
     found += [] if groups else [required(f"{path}.apiGroups")]
-    found += _alone(groups, f"{path}.apiGroups", "API groups")
+    found += only_wildcard(groups, f"{path}.apiGroups", "API groups")
     found += [] if versions else [required(f"{path}.apiVersions")]
-    found += _alone(versions, f"{path}.apiVersions", "API versions")
+    found += only_wildcard(versions, f"{path}.apiVersions", "API versions")
     found += [required(f"{path}.apiVersions[{index}]") for index, each in enumerate(versions) if not each]
     found += _resources(rule.get("resources") or [], f"{path}.resources")
     return found + optional_choice(rule, path, "scope", _SCOPES)
 
 
-def _alone(items: Sequence[str], path: str, what: str) -> list[FieldError]:
+def only_wildcard(items: Sequence[str], path: str, what: str) -> list[FieldError]:
+    """`*` stands alone.  what: the items, for the message."""
     if len(items) < 2 or "*" not in items:
         return []
     return [invalid_value(path, list(items), f"if '*' is present, must not specify other {what}")]

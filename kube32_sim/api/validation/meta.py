@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kube32_sim.api.errors import FieldError, forbidden_field, go_value, invalid_value, required, too_long
-from kube32_sim.api.validation.names import dns1123_label, label_value, qualified_name
+from kube32_sim.api.validation.names import byte_length, dns1123_label, label_value, qualified_name
 
 if TYPE_CHECKING:
     from kube32_sim.api.resources import ResourceType
@@ -140,7 +140,7 @@ def validate_annotations(annotations: Mapping[str, str], path: str) -> list[Fiel
         found += [invalid_value(path, key, why) for why in qualified_name(key.lower())]
         size += len(key) + len(annotations[key])
     if size > ANNOTATIONS_LIMIT // 4:  # bytes are at most four times the characters
-        size = sum(len(text.encode("utf-8", "surrogatepass")) for item in annotations.items() for text in item)
+        size = sum(byte_length(text) for item in annotations.items() for text in item)
         if size > ANNOTATIONS_LIMIT:
             found.append(too_long(path, ANNOTATIONS_LIMIT))
     return found

@@ -60,7 +60,8 @@ def in_range(low: int, high: int) -> str:
     return f"must be between {low} and {high}, inclusive"
 
 
-def _size(value: str) -> int:
+def byte_length(value: str) -> int:
+    """How long Go finds a text, whose bounds are in bytes."""
     return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
 
 
@@ -129,7 +130,7 @@ _ENV_NAME_TEXT = "a valid environment variable name must consist only of printab
 
 def dns1123_label(value: str, *, prefix: bool = False) -> list[str]:
     value = _masked(value, prefix)
-    found = [max_characters(63)] if _size(value) > 63 else NONE
+    found = [max_characters(63)] if byte_length(value) > 63 else NONE
     if not _is_label(value):
         found = [*found, "must not contain dots" if _is_subdomain(value) else _LABEL_TEXT]
     return found
@@ -137,7 +138,7 @@ def dns1123_label(value: str, *, prefix: bool = False) -> list[str]:
 
 def dns1123_subdomain(value: str, *, prefix: bool = False) -> list[str]:
     value = _masked(value, prefix)
-    found = [max_characters(253)] if _size(value) > 253 else NONE
+    found = [max_characters(253)] if byte_length(value) > 253 else NONE
     if not _is_subdomain(value):
         found = [*found, _SUBDOMAIN_TEXT]
     return found
@@ -145,7 +146,7 @@ def dns1123_subdomain(value: str, *, prefix: bool = False) -> list[str]:
 
 def dns1035(value: str, *, prefix: bool = False) -> list[str]:
     value = _masked(value, prefix)
-    found = [max_characters(63)] if _size(value) > 63 else NONE
+    found = [max_characters(63)] if byte_length(value) > 63 else NONE
     if not _is_dns1035(value):
         found = [*found, _DNS1035_TEXT]
     return found
@@ -159,7 +160,7 @@ def path_segment(value: str, *, prefix: bool = False) -> list[str]:
 
 
 def wildcard_subdomain(value: str) -> list[str]:
-    found = [max_characters(253)] if _size(value) > 253 else NONE
+    found = [max_characters(253)] if byte_length(value) > 253 else NONE
     if not _is_wildcard(value):
         found = [*found, _WILDCARD_TEXT]
     return found
@@ -181,7 +182,7 @@ def qualified_name(value: str) -> list[str]:
         found.extend(f"prefix part {why}" for why in dns1123_subdomain(head))
     if not name:
         found.append(f"name part {EMPTY}")
-    elif _size(name) > 63:
+    elif byte_length(name) > 63:
         found.append(f"name part {max_bytes(63)}")
     if not _is_key_name(name):
         found.append(_KEY_NAME_TEXT)
@@ -189,7 +190,7 @@ def qualified_name(value: str) -> list[str]:
 
 
 def label_value(value: str) -> list[str]:
-    found = [max_bytes(63)] if _size(value) > 63 else NONE
+    found = [max_bytes(63)] if byte_length(value) > 63 else NONE
     if not _is_label_value(value):
         found = [*found, _LABEL_VALUE_TEXT]
     return found
@@ -198,7 +199,7 @@ def label_value(value: str) -> list[str]:
 def port_name(value: str) -> list[str]:
     """The IANA service name of a port: at most 15 of `[-a-z0-9]`, at least one letter."""
     found = []
-    if _size(value) > 15:
+    if byte_length(value) > 15:
         found.append(max_characters(15))
     if not _is_port_name(value):
         found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
@@ -216,7 +217,7 @@ def port_number(value: int) -> list[str]:
 
 
 def config_map_key(value: str) -> list[str]:
-    found = [max_characters(253)] if _size(value) > 253 else NONE
+    found = [max_characters(253)] if byte_length(value) > 253 else NONE
     if not _is_config_key(value):
         return [*found, _CONFIG_KEY_TEXT]
     return [*found, *directory_change(value)]

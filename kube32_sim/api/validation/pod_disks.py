@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, invalid_value, not_supported, required
-from kube32_sim.api.validation.names import dns1123_label, in_range
+from kube32_sim.api.validation.names import byte_length, dns1123_label, in_range
 from kube32_sim.api.validation.pod_mounts import validate_descending, validate_no_backsteps
 
 JsonObject = dict[str, Any]
@@ -117,7 +117,7 @@ def _initiator(name: str, path: str, unknown: str) -> list[FieldError]:
 def portal_too_long(source: JsonObject, volume: str, path: str, shown: str) -> list[FieldError]:
     """An initiator's name is made of the volume's and the portal's, and has an end.  shown: which of them is told."""
     text = f"{volume}:{source.get('targetPortal', '')}"
-    if source.get("initiatorName") is None or len(text.encode("utf-8", "surrogatepass")) <= _LONGEST_PORTAL:
+    if source.get("initiatorName") is None or byte_length(text) <= _LONGEST_PORTAL:
         return []
     why = (
         "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is "
@@ -148,7 +148,7 @@ def _quobyte(source: JsonObject, path: str) -> list[FieldError]:
     found: list[FieldError] = []
     if not registry:
         found.append(required(f"{path}.registry", _PAIRS))
-    elif len(source.get("tenant", "")) > _LONGEST_TENANT:
+    elif byte_length(source.get("tenant", "")) > _LONGEST_TENANT:
         found.append(required(f"{path}.tenant", "must be a UUID and may not exceed a length of 64 characters"))
     else:
         wrong = [pair for pair in registry.split(",") if pair.count(":") != 1 and not pair.startswith("[")]

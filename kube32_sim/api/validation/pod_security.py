@@ -15,7 +15,7 @@ from kube32_sim.api.errors import (
     too_long,
 )
 from kube32_sim.api.validation import pod_shown
-from kube32_sim.api.validation.names import user_or_group_id
+from kube32_sim.api.validation.names import byte_length, user_or_group_id
 from kube32_sim.api.validation.pod_mounts import validate_descending
 from kube32_sim.api.validation.pod_windows import all_containers, validate_windows_options
 
@@ -129,7 +129,7 @@ def _validate_app_armor(profile: JsonObject | None, path: str) -> list[FieldErro
         found.append(invalid_value(at, local, "must not be padded with whitespace"))
     elif not local:
         found.append(required(at, "must be set when AppArmor type is Localhost"))
-    if len(local.encode("utf-8", "surrogatepass")) > _LONGEST_PROFILE:
+    if byte_length(local) > _LONGEST_PROFILE:
         found.append(too_long(at, _LONGEST_PROFILE))
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, not_supported, required
-from kube32_sim.api.validation.names import dns1123_subdomain
+from kube32_sim.api.validation.names import byte_length, dns1123_subdomain
 
 JsonObject = dict[str, Any]
 
@@ -51,7 +51,7 @@ def validate_windows_options(options: JsonObject | None, path: str) -> list[Fiel
     if name is not None:
         found += [invalid_value(f"{path}.gmsaCredentialSpecName", name, why) for why in dns1123_subdomain(name)]
     if credential is not None:
-        size = len(credential.encode("utf-8", "surrogatepass"))
+        size = byte_length(credential)
         if not size:
             why = "gmsaCredentialSpec cannot be an empty string"
             found.append(invalid_value(f"{path}.gmsaCredentialSpec", credential, why))

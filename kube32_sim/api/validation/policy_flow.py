@@ -6,11 +6,11 @@ Rules, order and words are upstream's `pkg/apis/flowcontrol/validation`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, not_supported, required
 from kube32_sim.api.validation import names
+from kube32_sim.api.validation.config_webhooks import only_wildcard
 
 JsonObject = dict[str, Any]
 
@@ -99,14 +99,8 @@ def _verbs(rule: JsonObject, path: str) -> list[FieldError]:
     if not verbs:
         return [required(f"{path}.verbs", "verbs must contain at least one value")]
     if "*" in verbs:
-        return _alone(verbs, f"{path}.verbs", "verbs")
+        return only_wildcard(verbs, f"{path}.verbs", "verbs")
     return [] if set(verbs) <= set(_VERBS) else [not_supported(f"{path}.verbs", list(verbs), _VERBS)]
-
-
-def _alone(items: Sequence[str], path: str, what: str) -> list[FieldError]:
-    if len(items) < 2 or "*" not in items:
-        return []
-    return [invalid_value(path, list(items), f"if '*' is present, must not specify other {what}")]
 
 
 def _url_rule(rule: JsonObject, path: str) -> list[FieldError]:
@@ -115,7 +109,7 @@ def _url_rule(rule: JsonObject, path: str) -> list[FieldError]:
     if not urls:
         return [*found, required(at, "nonResourceURLs must contain at least one value")]
     if "*" in urls:
-        return found + _alone(urls, at, "non-resource URLs")
+        return found + only_wildcard(urls, at, "non-resource URLs")
     reasons = [(index, url, _url_error(url)) for index, url in enumerate(urls)]
     return found + [invalid_value(f"{at}[{index}]", url, why) for index, url, why in reasons if why]
 
@@ -141,13 +135,13 @@ def _resource_rule(rule: JsonObject, path: str) -> list[FieldError]:
         items = rule.get(field) or []
         if not items:
             found.append(required(f"{path}.{field}", f"resource rules must supply at least one {one}"))
-        found += _alone(items, f"{path}.{field}", many)
+        found += only_wildcard(items, f"{path}.{field}", many)
     namespaces, at = rule.get("namespaces") or [], f"{path}.namespaces"
     if not namespaces and not rule.get("clusterScope"):
         why = "resource rules that are not cluster scoped must supply at least one namespace"
         return [*found, required(at, why)]
     if "*" in namespaces:
-        return found + _alone(namespaces, at, "namespaces")
+        return found + only_wildcard(namespaces, at, "namespaces")
     told = "each member of this list must be '*' or a DNS-1123 label; "
     return found + [
         invalid_value(f"{at}[{index}]", name, f"{told}{why}")

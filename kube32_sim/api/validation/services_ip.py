@@ -60,15 +60,6 @@ def canonical_ip_errors(text: str, path: str) -> list[FieldError]:
     return [invalid_value(path, text, f'must be in canonical form ("{parse_ip(text)}")')]
 
 
-def family_errors(text: str, family: str, path: str) -> list[FieldError]:
-    """family: IPv4 or IPv6, which the address has to be of, in whatever spelling."""
-    address = sloppy_ip(text)
-    six = isinstance(address, ipaddress.IPv6Address) and not _mapped(address)
-    if address is not None and six == (family == "IPv6"):
-        return []
-    return [invalid_value(path, text, f"must be a valid {family} address")]
-
-
 def special_ip_errors(text: str, path: str) -> list[FieldError]:
     """Addresses that mean a machine itself or a group are no endpoints and no external addresses."""
     address = sloppy_ip(text)

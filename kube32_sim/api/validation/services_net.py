@@ -199,7 +199,7 @@ def validate_ingress_class(spec: JsonObject) -> list[FieldError]:
     if not controller:
         found.append(required(path))
     else:
-        if len(controller.encode("utf-8", "surrogatepass")) > _MOST_CONTROLLER:
+        if names.byte_length(controller) > _MOST_CONTROLLER:
             found.append(too_long(path, _MOST_CONTROLLER))
         found += _domain_prefixed(controller, path)
     parameters = spec.get("parameters")

@@ -36,7 +36,7 @@ _MOST_ERROR = 1024
 
 
 def _text_size(texts: JsonObject) -> int:
-    return sum(len(text.encode("utf-8", "surrogatepass")) for item in texts.items() for text in item)
+    return sum(names.byte_length(text) for item in texts.items() for text in item)
 
 
 def validate_storage_class(obj: JsonObject) -> list[FieldError]:
@@ -157,7 +157,7 @@ def validate_attachment_status(status: JsonObject) -> list[FieldError]:
         found.append(too_long("status.attachmentMetadata", _MOST_BYTES))
     for field in ("attachError", "detachError"):
         error, path = status.get(field) or {}, f"status.{field}"
-        if len(error.get("message", "").encode("utf-8", "surrogatepass")) > _MOST_ERROR:
+        if names.byte_length(error.get("message", "")) > _MOST_ERROR:
             found.append(too_long(f"{path}.message", _MOST_BYTES))
         code = error.get("errorCode")
         if code is not None and code < 0:
@@ -232,7 +232,7 @@ def validate_csi_node(spec: JsonObject) -> list[FieldError]:
         found += driver_name(name, f"{path}.name")
         if not node:
             found.append(required(f"{path}.nodeID"))
-        elif len(node.encode("utf-8", "surrogatepass")) > _LONGEST_NODE_ID:
+        elif names.byte_length(node) > _LONGEST_NODE_ID:
             found.append(invalid_value(f"{path}.nodeID", node, f"must be {_LONGEST_NODE_ID} characters or less"))
         count = (driver.get("allocatable") or {}).get("count", 0)
         if count < 0:

@@ -131,7 +131,7 @@ def _selector(selector: JsonObject, path: str) -> list[FieldError]:
     expression = selector.get("cel")
     if expression is None:
         return [required(f"{path}.cel")]
-    size = len(expression.get("expression", "").encode("utf-8", "surrogatepass"))
+    size = names.byte_length(expression.get("expression", ""))
     return [too_long(f"{path}.cel.expression", _LONGEST_EXPRESSION)] if size > _LONGEST_EXPRESSION else []
 
 

@@ -34,7 +34,7 @@ def driver_name(name: str, path: str) -> list[FieldError]:
     """Why a CSI driver's name is none."""
     if not name:
         return [required(path)]
-    found = [too_long(path, 63)] if len(name.encode("utf-8", "surrogatepass")) > 63 else []
+    found = [too_long(path, 63)] if names.byte_length(name) > 63 else []
     return found + [invalid_value(path, name, why) for why in names.dns1123_subdomain(name.lower())]
 
 
