@@ -18,6 +18,7 @@ _PLAIN = frozenset((str, int))
 ELEMENTS = 1024
 """How many elements a list's shape remembers."""
 _ABSENT = object()
+_NO_FIELDS: dict[str, tuple[str, Shape]] = {}
 
 
 def element_of(shape: Shape, item: Any) -> str | None:
@@ -124,12 +125,18 @@ def compared(shape: Shape, old: Any, new: Any) -> tuple[FieldSet, FieldSet]:
 
 
 def _compare_maps(shape: Shape, old: JsonObject, new: JsonObject, changed: FieldSet, removed: FieldSet) -> None:
+    fields = shape.fields if shape.kind == MAP else _NO_FIELDS
     for name, value in new.items():
         before = old.get(name, _ABSENT)
+        if before is value or before == value:
+            continue
+        element, child = fields.get(name) or ("f:" + name, child_of(shape, name))
         if before is _ABSENT:
-            changed[field(name)] = present(child_of(shape, name), value)
-        elif before is not value and before != value:
-            _compare(child_of(shape, name), field(name), before, value, changed, removed)
+            changed[element] = present(child, value)
+        elif child.kind == LEAF:
+            changed[element] = NOTHING
+        else:
+            _compare(child, element, before, value, changed, removed)
     for name, value in old.items():
         if name not in new:
             removed[field(name)] = present(child_of(shape, name), value)

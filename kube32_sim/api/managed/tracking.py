@@ -71,7 +71,7 @@ def dispossessed(owners: Owners, found: Differences, but: Manager | None) -> tup
             if lost:
                 conflicts[manager] = lost
             fields = difference(difference(owned.fields, lost), gone)
-            left[manager] = owned if fields is owned.fields else owned._replace(fields=fields)
+            left[manager] = owned if fields is owned.fields else Owned(fields, owned.version, owned.time)
     return without_empty(left), conflicts
 
 
@@ -92,7 +92,7 @@ def updated(write: Write, owners: Owners, old: JsonObject, new: JsonObject) -> O
     left, _ = dispossessed(owners, found, own)
     before = left.get(own)
     if before is not None and gone:
-        left[own] = before = before._replace(fields=difference(before.fields, gone))
+        left[own] = before = Owned(difference(before.fields, gone), before.version, before.time)
     if changed:
         had = before.fields if before is not None else {}
         fields = union(had, changed)
