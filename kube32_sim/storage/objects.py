@@ -20,10 +20,20 @@ from kube32_sim.storage.interface import EventType, Heartbeat, JsonObject, Stora
 
 _HEAD = b'{"metadata":{"resourceVersion":"%d",'
 _META_START = len(b'{"metadata":')
-_STAMP = b'"time":"'
-"""Before the times in managedFields, and nowhere else in metadata: quotes in texts are escaped."""
+_MANAGED, _TIME = b'"managedFields":[', b'"time":"'
+"""Before the entries, which come last in metadata, and before the time of each: quotes in texts are escaped."""
 BEAT_SIZE = 256
 """Bytes that a heartbeat in the history takes, roughly."""
+
+
+def _stamp(raw: bytes, end: int) -> int:
+    """Where the time of the last write that managedFields tell of begins; 0 where they tell of none.
+
+    end: of the metadata.
+    """
+    entries = raw.rfind(_MANAGED, 0, end)
+    place = -1 if entries < 0 else raw.rfind(_TIME, entries, end)
+    return 0 if place < 0 else place + len(_TIME)
 
 
 def _second(text: str) -> bytes:
@@ -156,8 +166,8 @@ class StoredObject:
         text = f'"{heartbeat.field}":"{heartbeat.text}"'
         if self.raw.count(text.encode(), self._meta_end) != heartbeat.times:
             return False
-        stamp = self.raw.rfind(_STAMP, 0, self._meta_end) + len(_STAMP)
-        return stamp < len(_STAMP) or self.raw.startswith(_second(heartbeat.text), stamp)
+        stamp = _stamp(self.raw, self._meta_end)
+        return not stamp or self.raw.startswith(_second(heartbeat.text), stamp)
 
     def beaten(self, revision: int, told: Heartbeat, text: str) -> Beaten:
         """The content with another text, of the same length, in the place of a heartbeat that it tells of."""
@@ -214,11 +224,11 @@ class Beaten(StoredObject):
     def raw(self) -> bytes:  # type: ignore[override]
         base, field = self.base, self.told.field
         raw, end = base.raw, base._meta_end
-        stamp = raw.rfind(_STAMP, 0, end) + len(_STAMP)
+        stamp = _stamp(raw, end)
         before, after = f'"{field}":"{self.told.text}"', f'"{field}":"{self.text}"'
         head, old_head = _HEAD % self.revision, len(_HEAD % base.revision)
         rest = raw[end:].replace(before.encode(), after.encode())
-        if stamp < len(_STAMP):
+        if not stamp:
             return b"".join((head, raw[old_head:end], rest))
         second = _second(self.text)
         return b"".join((head, raw[old_head:stamp], second, raw[stamp + len(second) : end], rest))

@@ -179,3 +179,22 @@ async def test_watchers_are_told_but_for_those_who_beat(store: MemoryStore) -> N
     await update(store, FIRST)
     hub.flush()
     assert [kind for kind, _ in told[False]] == ["MODIFIED"]
+
+
+@pytest.mark.parametrize("managed", [False, True])
+async def test_the_time_of_the_last_write_beats_too_and_no_annotation_of_that_name(managed: bool) -> None:
+    second = "2026-01-01T00:00:00Z"
+    obj = deepcopy(LEASE)
+    obj["metadata"]["annotations"] = {"time": second}  # type: ignore[index]
+    if managed:
+        obj["metadata"]["managedFields"] = [{"manager": "kubelet", "time": second}]  # type: ignore[index]
+    store = MemoryStore(builtin_table(), VirtualClock())
+    await store.create(LEASES, KEY, obj)
+    pulse = pulse_of(store)
+    assert pulse is not None
+    assert pulse.beat(SECOND)
+    stored = store.get(LEASES, KEY)
+    assert stored is not None
+    metadata = stored.object()["metadata"]
+    assert metadata["annotations"] == {"time": second}
+    assert metadata.get("managedFields", []) == [{"manager": "kubelet", "time": "2026-01-01T00:00:05Z"}] * managed
