@@ -59,6 +59,8 @@ def of_parent(owners: Owners, scale_owners: Owners, version: str) -> Owners:
         else:
             left[manager] = owned
     for manager in new:
+        if not has(new[manager].fields, _REPLICAS):
+            continue  # it says something of the Scale, but not how many there are to be
         kept = manager.version and version
         left[Manager(manager.name, manager.operation, kept, manager.subresource)] = Owned(replicas, version)
     return without_empty(left)
