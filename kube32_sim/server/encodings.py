@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from kube32_sim.api import media, yamltext
+from kube32_sim.api import media
 
 JsonObject = dict[str, Any]
 _STRING = "tag:yaml.org,2002:str"
@@ -69,22 +69,19 @@ def to_yaml(value: Any) -> bytes:
 def _dumper() -> Any:
     import yaml
 
+    from kube32_sim.api.yamltext import is_text
+
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         def ignore_aliases(self, data: Any) -> bool:
             return True
 
-    Dumper.add_representer(str, _text_node)
+    def text_node(dumper: Any, text: str) -> Any:
+        """Text that Go would read as something else is quoted: PyYAML alone would not for `y` or `1e3`."""
+        style = "|" if "\n" in text else None if is_text(text) else '"'
+        return dumper.represent_scalar(_STRING, text, style=style)
+
+    Dumper.add_representer(str, text_node)
     return Dumper
-
-
-def _text_node(dumper: Any, text: str) -> Any:
-    """Text that Go would read as something else is quoted: PyYAML alone would not for `y` or `1e3`."""
-    style = None
-    if "\n" in text:
-        style = "|"
-    elif not yamltext.is_text(text):
-        style = '"'
-    return dumper.represent_scalar(_STRING, text, style=style)
 
 
 def pieces(listing: Listing, encoding: str) -> Iterator[bytes]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
+
+import orjson
 
 from kube32_sim.api.quantity import NANO, parse
 from kube32_sim.api.validation.names import dns1123_label
@@ -60,6 +63,8 @@ def pod_warnings(pod: JsonObject) -> list[str]:
     """Warnings about a new Pod."""
     metadata = pod["metadata"]
     annotations = metadata.get("annotations") or {}
+    if not any("kubernetes.io" in key for key in annotations):
+        return name_warning(metadata.get("name", "")) + list(_spec_warnings(orjson.dumps(pod["spec"])))
     return [
         *(
             f"metadata.annotations[{APP_ARMOR}{container.get('name', '')}]: {_APP_ARMOR}"
@@ -69,6 +74,12 @@ def pod_warnings(pod: JsonObject) -> list[str]:
         *name_warning(metadata.get("name", "")),
         *pod_template_warnings(pod, ""),
     ]
+
+
+@lru_cache(maxsize=256)
+def _spec_warnings(spec: bytes) -> tuple[str, ...]:
+    """What an encoded spec is warned of without annotations: the pods of a workload are many, and their specs alike."""
+    return tuple(pod_template_warnings({"spec": orjson.loads(spec)}, ""))
 
 
 def pod_template_warnings(template: JsonObject, path: str) -> list[str]:
