@@ -28,9 +28,7 @@ from kube32_sim.arguments import PROGRAM
 from kube32_sim.bootstrap import bootstrap
 from kube32_sim.client import CLOCKS
 from kube32_sim.clock import Clock, RealClock, VirtualClock
-from kube32_sim.computed import COMPUTED, ComputedEndpoints
 from kube32_sim.durations import format_duration, seconds_of
-from kube32_sim.hooks import WriteHooks
 from kube32_sim.ids import Ids
 from kube32_sim.kubeconfig import Access, write_kubeconfig
 from kube32_sim.local_client import LocalClient
@@ -38,6 +36,8 @@ from kube32_sim.loops import Loops, make_scheduler
 from kube32_sim.metrics import Metrics
 from kube32_sim.options import KUBECONFIG, ServeOptions
 from kube32_sim.registry.clocks import Clocks
+from kube32_sim.registry.computed import COMPUTED, ComputedEndpoints
+from kube32_sim.registry.hooks import WriteHooks
 from kube32_sim.registry.registry import Registry
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.server.app import ApiServer
@@ -91,7 +91,7 @@ class Cluster:
         low, high = options.node_ports.start, options.node_ports.stop - 1
         allocators = Allocators(self.ids, str(options.service_network), (low, high))
         announce = self._announce if scheduler is not None else None
-        hooks = WriteHooks(allocators, scheduler, announce, charges_quotas=not options.loops, ids=self.ids)
+        hooks = WriteHooks(allocators, scheduler, announce, self.ids, charges_quotas=not options.loops)
         computed = None
         if "endpoints" in options.loops:
             computed = ComputedEndpoints(self.store, self.hub, self.clock, self.ids)

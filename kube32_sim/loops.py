@@ -18,9 +18,9 @@ from kube32_controllers.workload_controller import DaemonSetController, JobContr
 
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.clock import Clock
-from kube32_sim.computed import ComputedEndpoints
 from kube32_sim.local_client import LocalClient
 from kube32_sim.options import ServeOptions
+from kube32_sim.registry.computed import ComputedEndpoints
 from kube32_sim.runtime.actions import Loop
 from kube32_sim.runtime.event_ttl import EventExpiry
 from kube32_sim.runtime.loop import Runner, Source

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from kube32_sim import computed
 from kube32_sim.api.endpoint_slices import compute_slices
 from kube32_sim.api.endpoints import compute_endpoints
 from kube32_sim.api.errors import ApiError
@@ -19,6 +18,7 @@ from kube32_sim.client import NAMESPACES, PODS, SERVICES, WatchEvent
 from kube32_sim.clock import VirtualClock
 from kube32_sim.cluster import Cluster
 from kube32_sim.options import ServeOptions
+from kube32_sim.registry import computed
 from tests.support.objects import ENDPOINTS, SLICES, pod, service
 
 JsonObject = dict[str, Any]

@@ -11,9 +11,9 @@ from kube32_sim.api.builtin import builtin_table
 from kube32_sim.bootstrap import SYSTEM_NAMESPACES
 from kube32_sim.client import NAMESPACES
 from kube32_sim.clock import VirtualClock
-from kube32_sim.hooks import WriteHooks
 from kube32_sim.ids import Ids
 from kube32_sim.local_client import LocalClient
+from kube32_sim.registry.hooks import WriteHooks
 from kube32_sim.registry.registry import Registry
 from kube32_sim.registry.unbinding import unbind
 from kube32_sim.runtime.loop import Runner
@@ -45,7 +45,7 @@ class ControlPlane:
         ids = Ids(0)
         hub = Hub(self.store, self.clock.gauge)
         hooks = WriteHooks(
-            Allocators(ids, "10.96.0.0/16", (30000, 32767)), self.scheduler if binds else None, self._announce
+            Allocators(ids, "10.96.0.0/16", (30000, 32767)), self.scheduler if binds else None, self._announce, ids
         )
         config = AdmissionConfig(default_toleration_seconds=300, taint_new_nodes=False, service_accounts=False)
         registry = Registry(table, self.store, self.clock, ids, config, hooks)

@@ -9,14 +9,14 @@ is kept once somebody has looked, so a change costs the Services and the one pod
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 from kube32_sim.api.endpoint_slices import SERVICE_LABEL, slices_of
 from kube32_sim.api.endpoints import Entry, endpoints_of, entries_of, has_endpoints
 from kube32_sim.api.selectors import label_set
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
+from kube32_sim.storage.immediate import run_now
 from kube32_sim.storage.interface import JsonObject, Storage, Store
 from kube32_sim.storage.objects import Event, StoredObject
 from kube32_sim.storage.watching import Hub
@@ -27,16 +27,6 @@ COMPUTED = (ENDPOINTS, SLICES)
 
 Place = tuple[str, str, str]
 """(namespace, label, value): where Services that select this label are found."""
-
-
-def run_now(write: Coroutine[Any, Any, Any]) -> None:
-    """Run a store's write to its end here and now; the store in memory never waits."""
-    try:
-        write.send(None)
-    except StopIteration:
-        return
-    write.close()
-    raise RuntimeError("a computed object must be written at once")
 
 
 class Selecting:

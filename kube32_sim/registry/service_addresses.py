@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from kube32_sim.api.validation.services_ip import is_ipv6, parse_ip
-from kube32_sim.computed import run_now
 from kube32_sim.ids import Ids
+from kube32_sim.storage.immediate import run_now
 from kube32_sim.storage.interface import KeyExists, KeyMissing, Store
 from kube32_sim.storage.objects import StoredObject
 

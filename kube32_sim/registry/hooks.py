@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from kube32_sim.addresses import ADDRESSES, Addresses, held_by, is_ours
 from kube32_sim.api.admission import pod_topology, quota
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.service_allocation import allocate
 from kube32_sim.api.strategies.base import Context
-from kube32_sim.computed import run_now
 from kube32_sim.ids import Ids
+from kube32_sim.registry.service_addresses import ADDRESSES, Addresses, held_by, is_ours
+from kube32_sim.storage.immediate import run_now
 from kube32_sim.storage.interface import Store
 from kube32_sim.storage.objects import Event, StoredObject
 
@@ -40,13 +40,12 @@ class WriteHooks:
         allocators: Allocators,
         binder: Binder | None,
         announce: Callable[[JsonObject], None] | None,
+        ids: Ids,
         *,
         charges_quotas: bool = False,
-        ids: Ids | None = None,
     ) -> None:
-        """charges_quotas: what is new is added to what the status of its namespace's quotas says is used.
-
-        ids: for the IPAddress objects of Services; without, none are made.
+        """ids: for the IPAddress objects of Services.  charges_quotas: what is new is added to what the status of its
+        namespace's quotas says is used.
         """
         self._allocators = allocators
         self._binder = binder
@@ -59,8 +58,7 @@ class WriteHooks:
     def follow(self, store: Store) -> None:
         """Know which addresses and ports are held, now and from now on."""
         self._store = store
-        if self._ids is not None:
-            self._addresses = Addresses(store, self._ids)
+        self._addresses = Addresses(store, self._ids)
         for stored in store.list(ADDRESSES):
             self._hold(stored, taken=True)
         store.subscribe(self._address_changed, [ADDRESSES])
