@@ -86,6 +86,7 @@ async def test_a_key_that_comes_twice(wire: Wire) -> None:
         (config_map() | {"apiVersion": 1, "kind": []}, 400, "invalid object type: /, Kind="),
         (config_map() | {"apiVersion": "v2"}, 400, "invalid object type: /v2, Kind=ConfigMap"),
         (config_map() | {"apiVersion": "apps/v1"}, 400, "invalid object type: apps/v1, Kind=ConfigMap"),
+        (config_map() | {"metadata": None}, 400, "the name of the object (c based on URL) was undeterminable"),
         (config_map() | {"metadata": {}}, 400, "the name of the object (c based on URL) was undeterminable"),
         (config_map() | {"metadata": {"name": "x"}}, 400, "the name of the object (x) does not match"),
         (config_map() | {"metadata": {"name": "c", "namespace": "x"}}, 400, "the namespace of the provided object"),
@@ -312,3 +313,36 @@ async def test_null_values_of_a_map(wire: Wire) -> None:
     assert (await apply(wire, f"{MAPS}/c", config_map(b="1"))).json()["data"] == {"b": "1"}
     nothing = await apply(wire, f"{MAPS}/c", config_map() | {"data": None}, "two")
     assert (nothing.status, nothing.json()["data"]) == (200, {"b": "1"})
+
+
+EVERY_KIND = {
+    "/api/v1/namespaces/default/pods/c": ("v1", "Pod"),
+    "/api/v1/namespaces/default/services/c": ("v1", "Service"),
+    "/api/v1/nodes/c": ("v1", "Node"),
+    "/api/v1/namespaces/c": ("v1", "Namespace"),
+    "/api/v1/namespaces/default/secrets/c": ("v1", "Secret"),
+    "/api/v1/namespaces/default/events/c": ("v1", "Event"),
+    f"{DEPLOYMENTS}/c": ("apps/v1", "Deployment"),
+    "/apis/batch/v1/namespaces/default/jobs/c": ("batch/v1", "Job"),
+    "/apis/batch/v1/namespaces/default/cronjobs/c": ("batch/v1", "CronJob"),
+    "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers/c": ("autoscaling/v1", "HorizontalPodAutoscaler"),
+    "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers/d": ("autoscaling/v2", "HorizontalPodAutoscaler"),
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/c.g.io": (
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+    ),
+}
+
+
+@pytest.mark.parametrize("path", EVERY_KIND)
+@pytest.mark.parametrize("metadata", [None, {}, {"labels": None}])
+@pytest.mark.parametrize("nothing", [None, {}])
+async def test_nothing_at_all_is_answered(wire: Wire, path: str, metadata: Any, nothing: Any) -> None:
+    version, kind = EVERY_KIND[path]
+    config = {"apiVersion": version, "kind": kind, "metadata": metadata}
+    parts = {} if kind in ("Secret", "Event") else {"spec": nothing, "status": nothing}
+    assert (await apply(wire, path, config | parts)).status == 400
+    named = config | {"metadata": {**(metadata or {}), "name": path.rpartition("/")[2]}}
+    for part in ({}, parts):
+        answer = await apply(wire, path, named | part, "two")
+        assert answer.status in (200, 201, 409, 422), answer.body

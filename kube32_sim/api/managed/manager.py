@@ -256,6 +256,7 @@ class FieldManager:
             owners = updated(write._replace(manager=BEFORE_FIRST_APPLY, subresource=""), {}, empty(row), live)
         made, left = self._settled(write, owners, live, config, force=force)
         obj: JsonObject = orjson.loads(orjson.dumps(live if made is None else made))
+        obj["metadata"] = obj.get("metadata") or {}
         _put(obj, sorted_fields(left))
         if writer.manager == KUBECTL:
             _keep_last_applied(writer, obj, config)
