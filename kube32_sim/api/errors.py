@@ -194,6 +194,8 @@ def conflict(group: str, plural: str, name: str, why: str) -> ApiError:
 
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
+NOT_NEGATIVE = "must be greater than or equal to 0"
+
 
 def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> ApiError:
     """422 Invalid.  `kind` is the Kind, not the plural; errors must not be empty."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube32_sim.api.errors import (
+    NOT_NEGATIVE,
     ApiError,
     FieldError,
     bad_request,
@@ -302,7 +303,7 @@ def log_options(query: Query, name: str) -> LogOptions:
     since_time = _time(_first(query, "sinceTime"))
     errors = []
     if tail is not None and tail < 0:
-        errors.append(invalid_value("tailLines", tail, "must be greater than or equal to 0"))
+        errors.append(invalid_value("tailLines", tail, NOT_NEGATIVE))
     if limit is not None and limit < 1:
         errors.append(invalid_value("limitBytes", limit, "must be greater than 0"))
     if since is not None and since_time is not None:

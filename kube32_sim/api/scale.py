@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from kube32_sim.api.errors import MODIFIED, bad_request, conflict, invalid, invalid_value
+from kube32_sim.api.errors import MODIFIED, NOT_NEGATIVE, bad_request, conflict, invalid, invalid_value
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.selectors import label_selector, label_set
 
 JsonObject = dict[str, Any]
 
 API_VERSION, KIND = "autoscaling/v1", "Scale"
-_NOT_NEGATIVE = "must be greater than or equal to 0"
 _METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -45,7 +44,7 @@ def apply_scale(row: ResourceType, obj: JsonObject, scale: JsonObject) -> JsonOb
     _check_identity(metadata, asked, name)
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if replicas < 0:
-        raise invalid("autoscaling", KIND, name, [invalid_value("spec.replicas", replicas, _NOT_NEGATIVE)])
+        raise invalid("autoscaling", KIND, name, [invalid_value("spec.replicas", replicas, NOT_NEGATIVE)])
     version, uid = asked.get("resourceVersion", ""), asked.get("uid", "")
     if uid not in ("", metadata.get("uid")):
         why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {metadata.get('uid', '')}"

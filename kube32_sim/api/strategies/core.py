@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, not_supported
+from kube32_sim.api.errors import NOT_NEGATIVE, FieldError, forbidden_field, invalid_value, not_supported
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.events import EventStrategy
 from kube32_sim.api.strategies.spec import keep_all_but_status
@@ -148,8 +148,7 @@ class LeaseStrategy(Strategy):
             seconds = spec["leaseDurationSeconds"]
             found.append(invalid_value("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
         if spec.get("leaseTransitions", 0) < 0:
-            why = "must be greater than or equal to 0"
-            found.append(invalid_value("spec.leaseTransitions", spec["leaseTransitions"], why))
+            found.append(invalid_value("spec.leaseTransitions", spec["leaseTransitions"], NOT_NEGATIVE))
         strategy = spec.get("strategy")
         if strategy is not None and "/" not in strategy and strategy not in _LEASE_STRATEGIES:
             found.append(not_supported("spec.strategy", strategy, _LEASE_STRATEGIES))

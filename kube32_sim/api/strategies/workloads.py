@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from kube32_sim.api.errors import FieldError, invalid_value, required
+from kube32_sim.api.errors import NOT_NEGATIVE, FieldError, invalid_value, required
 from kube32_sim.api.rollouts import keep_notes
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.pod_defaults import default_pod_template
@@ -21,7 +21,7 @@ from kube32_sim.api.validation.names import dns1123_label
 from kube32_sim.api.validation.pod import validate_pod_template
 from kube32_sim.api.validation.pod_warnings import name_warning, pod_template_warnings
 from kube32_sim.api.validation.storage_volumes import claim_warnings
-from kube32_sim.api.validation.workloads_common import NOT_NEGATIVE, immutable, selector_value
+from kube32_sim.api.validation.workloads_common import immutable, selector_value
 
 JsonObject = dict[str, Any]
 

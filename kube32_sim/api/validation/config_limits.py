@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from kube32_sim.api import quantity
-from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, required
+from kube32_sim.api.errors import NOT_NEGATIVE, FieldError, duplicate, forbidden_field, invalid_value, required
 from kube32_sim.api.validation import names
-from kube32_sim.api.validation.workloads_common import NOT_NEGATIVE
 
 JsonObject = dict[str, Any]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kube32_sim.api.errors import FieldError, forbidden_field, go_value, invalid_value, required, too_long
+from kube32_sim.api.errors import NOT_NEGATIVE, FieldError, forbidden_field, go_value, invalid_value, required, too_long
 from kube32_sim.api.validation.names import byte_length, dns1123_label, label_value, qualified_name
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ _VALIDATED_AGAIN = frozenset(
 """Kinds whose update validates their metadata as a new object's once more: causes are repeated then."""
 
 
-NOT_NEGATIVE = "must be greater than or equal to 0"
 IMMUTABLE = "field is immutable"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, not_supported, required
+from kube32_sim.api.errors import NOT_NEGATIVE, FieldError, forbidden_field, invalid_value, not_supported, required
 from kube32_sim.api.validation.names import http_header_name, port_name, port_number
 
 JsonObject = dict[str, Any]
@@ -20,7 +20,7 @@ def validate_probe(kind: str, probe: JsonObject, path: str) -> list[FieldError]:
     found = _validate_handler(probe, _PROBE_HANDLERS, None, path)
     for field in _NUMBERS:
         if probe.get(field, 0) < 0:
-            found.append(invalid_value(f"{path}.{field}", probe[field], "must be greater than or equal to 0"))
+            found.append(invalid_value(f"{path}.{field}", probe[field], NOT_NEGATIVE))
     grace = probe.get("terminationGracePeriodSeconds")
     if grace is not None and grace <= 0:
         found.append(invalid_value(f"{path}.terminationGracePeriodSeconds", grace, "must be greater than 0"))

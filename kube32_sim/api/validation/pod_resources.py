@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from kube32_sim.api.errors import (
+    NOT_NEGATIVE,
     FieldError,
     duplicate,
     forbidden_field,
@@ -33,7 +34,6 @@ _QUOTA = (
 _INTEGERS = frozenset(_COUNTED.split())
 _STANDARD_RESOURCES = _CONTAINER_RESOURCES | _INTEGERS | frozenset(_QUOTA.split())
 _HUGE_PAGES = "hugepages-"
-_NOT_NEGATIVE = "must be greater than or equal to 0"
 _NANOS = 1_000_000_000
 _CLAIM_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 
@@ -85,7 +85,7 @@ def validate_amount(name: str, amount: Quantity, path: str) -> list[FieldError]:
     """A quantity of a resource: not negative, and whole where the resource is counted."""
     found: list[FieldError] = []
     if amount.nanos < 0:
-        found.append(invalid_value(path, amount.text, _NOT_NEGATIVE))
+        found.append(invalid_value(path, amount.text, NOT_NEGATIVE))
     if amount.nanos % _NANOS and (name in _INTEGERS or is_extended(name)):
         found.append(invalid_value(path, amount.text, "must be an integer"))
     return found

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kube32_sim.api.errors import (
+    NOT_NEGATIVE,
     FieldError,
     duplicate,
     forbidden_field,
@@ -21,7 +22,6 @@ from kube32_sim.api.validation.storage_sources import driver_name
 from kube32_sim.api.validation.storage_volumes import validate_inline
 from kube32_sim.api.validation.workloads_common import (
     IMMUTABLE,
-    NOT_NEGATIVE,
     immutable,
     selector_value,
     validate_label_selector,

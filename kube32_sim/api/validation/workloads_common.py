@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, not_supported, required
+from kube32_sim.api.errors import NOT_NEGATIVE, FieldError, forbidden_field, invalid_value, not_supported, required
 from kube32_sim.api.validation import names
 
 JsonObject = dict[str, Any]
 
-NOT_NEGATIVE = "must be greater than or equal to 0"
 IMMUTABLE = "field is immutable"
 _DIGITS = 18
 """Of a number that means anything; more only cost time."""
