@@ -54,11 +54,6 @@ _VIEWS: dict[tuple[str, str, str], tuple[Conversion, Conversion]] = {
 }
 
 
-def is_view(row: ResourceType) -> bool:
-    """Whether the row's objects are stored in another row's form."""
-    return (row.group, row.version, row.kind) in _VIEWS
-
-
 def to_view(row: ResourceType, stored: JsonObject) -> JsonObject:
     """A stored object as the row shows it; the object itself where that is how it is stored."""
     conversions = _VIEWS.get((row.group, row.version, row.kind))

@@ -71,10 +71,5 @@ def _text_at(obj: Any, parts: Sequence[str], zero: str) -> str:
     return field_text(obj)
 
 
-def field_values(row: ResourceType, obj: JsonObject) -> dict[str, str]:
-    """The values of a row's selectable fields by path, of an object in the stored form."""
-    return dict(zip(row.fields, field_reader(row)(obj), strict=True))
-
-
 def _event_source(event: JsonObject) -> str:
     return field_text(at(event, "source.component")) or field_text(event.get("reportingComponent"))

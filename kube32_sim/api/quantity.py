@@ -7,11 +7,11 @@ away from zero, as upstream does.  Rules and messages: apimachinery's `pkg/api/r
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 NANO = 10**9
-_MILLI = 10**6
 _MAX_INT64 = 2**63 - 1
 _SYNTAX = re.compile(r"([+-]?)0*([0-9]*)(?:(\.)([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([-+]?[0-9]+)")
@@ -50,11 +50,6 @@ class Quantity:
         """Whole units, rounded away from zero."""
         return _round_up(self.nanos, NANO)
 
-    @property
-    def milli(self) -> int:
-        """Thousandths, rounded away from zero."""
-        return _round_up(self.nanos, _MILLI)
-
 
 def _round_up(amount: int, unit: int) -> int:
     return -(-amount // unit) if amount >= 0 else amount // unit
@@ -76,9 +71,9 @@ def value(text: str) -> int:
     return parse(text).value
 
 
-def milli_value(text: str) -> int:
-    """Thousandths of a quantity's text, rounded up; raises QuantityError."""
-    return parse(text).milli
+def parse_all(amounts: Mapping[str, str] | None) -> dict[str, Quantity]:
+    """Amounts by resource, sorted; raises QuantityError."""
+    return {name: parse(amounts[name]) for name in sorted(amounts)} if amounts else {}
 
 
 def from_nanos(nanos: int, form: str = DECIMAL_SI) -> Quantity:

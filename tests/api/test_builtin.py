@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kube32_sim.api import own
 from kube32_sim.api.builtin import builtin_table, deprecation, plural_of
-from kube32_sim.api.meta import at, field_text, field_values, object_key
+from kube32_sim.api.meta import at, field_reader, field_text, object_key
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.schema import all_definitions, key_for, kinds
 
@@ -91,6 +93,10 @@ def test_tables_are_independent() -> None:
     assert pods is not None
     one.remove(pods)
     assert other.by_path("", "v1", "pods") is not None
+
+
+def field_values(row: ResourceType, obj: Any) -> dict[str, str]:
+    return dict(zip(row.fields, field_reader(row)(obj), strict=True))
 
 
 def test_field_values() -> None:

@@ -11,41 +11,54 @@ from kube32_sim.api.quantity import FORMAT_WRONG, NUMERIC_WRONG, SUFFIX_WRONG, Q
 
 
 @pytest.mark.parametrize(
-    ("text", "canonical", "value", "milli"),
+    ("text", "canonical", "value"),
     [
-        ("0", "0", 0, 0),
-        ("100m", "100m", 1, 100),
-        ("1000m", "1", 1, 1000),
-        ("0.5", "500m", 1, 500),
-        ("1.5", "1500m", 2, 1500),
-        ("-1500m", "-1500m", -2, -1500),
-        ("5000", "5k", 5000, 5_000_000),
-        ("1000k", "1M", 10**6, 10**9),
-        ("1e3", "1e3", 1000, 10**6),
-        ("1E3", "1E3", 1000, 10**6),
-        ("12e-3", "12e-3", 1, 12),
-        ("1E", "1E", 10**18, 10**21),
-        ("1000E", "1e21", 10**21, 10**24),
-        ("1Ki", "1Ki", 1024, 1024_000),
-        ("1024Mi", "1Gi", 2**30, 2**30 * 1000),
-        ("1024Ki", "1Mi", 2**20, 2**20 * 1000),
-        ("1.5Gi", "1536Mi", 3 * 2**29, 3 * 2**29 * 1000),
-        ("0.5Ki", "512", 512, 512_000),
-        ("16Ei", "9223372036854775807", 2**63 - 1, (2**63 - 1) * 1000),
-        ("100u", "100u", 1, 1),
-        ("1n", "1n", 1, 1),
-        ("0.0000000001", "1n", 1, 1),
-        ("+5", "+5", 5, 5000),
-        ("007", "007", 7, 7000),
-        ("1.500", "1.500", 2, 1500),
-        (".5", "500m", 1, 500),
-        ("5.", "5.", 5, 5000),
+        ("0", "0", 0),
+        ("100m", "100m", 1),
+        ("1000m", "1", 1),
+        ("0.5", "500m", 1),
+        ("1.5", "1500m", 2),
+        ("-1500m", "-1500m", -2),
+        ("5000", "5k", 5000),
+        ("1000k", "1M", 10**6),
+        ("1e3", "1e3", 1000),
+        ("1E3", "1E3", 1000),
+        ("12e-3", "12e-3", 1),
+        ("1E", "1E", 10**18),
+        ("1000E", "1e21", 10**21),
+        ("1Ki", "1Ki", 1024),
+        ("1024Mi", "1Gi", 2**30),
+        ("1024Ki", "1Mi", 2**20),
+        ("1.5Gi", "1536Mi", 3 * 2**29),
+        ("0.5Ki", "512", 512),
+        ("16Ei", "9223372036854775807", 2**63 - 1),
+        ("100u", "100u", 1),
+        ("1n", "1n", 1),
+        ("0.0000000001", "1n", 1),
+        ("+5", "+5", 5),
+        ("007", "007", 7),
+        ("1.500", "1.500", 2),
+        (".5", "500m", 1),
+        ("5.", "5.", 5),
     ],
 )
-def test_text_value_and_canonical_form(text: str, canonical: str, value: int, milli: int) -> None:
+def test_text_value_and_canonical_form(text: str, canonical: str, value: int) -> None:
     assert quantity.canonical(text) == canonical
     assert quantity.value(text) == value
-    assert quantity.milli_value(text) == milli
+
+
+@pytest.mark.parametrize(
+    ("text", "nanos"),
+    [("100m", 10**8), ("12e-3", 12 * 10**6), ("-1500m", -15 * 10**8), ("100u", 10**5), ("1n", 1), ("0.1n", 1),
+     (".5", 5 * 10**8), ("1.500", 15 * 10**8), ("007", 7 * 10**9), ("0.0005Ki", 512 * 10**6)],
+)  # fmt: skip
+def test_parts_of_a_unit(text: str, nanos: int) -> None:
+    assert quantity.parse(text).nanos == nanos
+
+
+def test_amounts_by_resource_are_sorted() -> None:
+    assert quantity.parse_all(None) == {}
+    assert list(quantity.parse_all({"memory": "1Ki", "cpu": "1"})) == ["cpu", "memory"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 from kube32_sim.api.admission.amounts import pod_totals
 from kube32_sim.api.admission.config import AdmissionConfig
 from kube32_sim.api.admission.refusal import aggregate, refuse
-from kube32_sim.api.quantity import Quantity, parse
+from kube32_sim.api.quantity import Quantity, parse_all
 from kube32_sim.api.strategies.base import Context
 
 JsonObject = dict[str, Any]
@@ -71,28 +71,24 @@ def _pod_outside(limit_range: JsonObject, spec: JsonObject) -> list[str]:
         for field in ("containers", "initContainers"):
             for container in spec.get(field) or ():
                 resources = container.get("resources") or {}
-                requests, limits = _parsed(resources.get("requests")), _parsed(resources.get("limits"))
+                requests, limits = parse_all(resources.get("requests")), parse_all(resources.get("limits"))
                 found += _outside("Container", limit, requests, limits)
     return found
 
 
 def _claim_outside(limit_range: JsonObject, spec: JsonObject) -> list[str]:
-    requests = _parsed((spec.get("resources") or {}).get("requests"))
+    requests = parse_all((spec.get("resources") or {}).get("requests"))
     limits = _limits(limit_range, "PersistentVolumeClaim")
     return [why for limit in limits for why in _outside_claim(limit, requests)]
 
 
-def _parsed(amounts: Mapping[str, str] | None) -> Amounts:
-    return {name: parse(text) for name, text in (amounts or {}).items()}
-
-
 def _outside(kind: str, limit: JsonObject, requests: Amounts, limits: Amounts) -> list[str]:
     found: list[str] = []
-    for name, bound in sorted(_parsed(limit.get("min")).items()):
+    for name, bound in parse_all(limit.get("min")).items():
         found += _below(f"minimum {name} usage per {kind} is {bound.text}", bound, requests.get(name), limits.get(name))
-    for name, bound in sorted(_parsed(limit.get("max")).items()):
+    for name, bound in parse_all(limit.get("max")).items():
         found += _above(f"maximum {name} usage per {kind} is {bound.text}", bound, requests.get(name), limits.get(name))
-    for name, bound in sorted(_parsed(limit.get("maxLimitRequestRatio")).items()):
+    for name, bound in parse_all(limit.get("maxLimitRequestRatio")).items():
         head = f"{name} max limit to request ratio per {kind} is {bound.text}, but"
         found += _too_steep(head, bound, requests.get(name), limits.get(name))
     return found
@@ -127,7 +123,7 @@ def _too_steep(head: str, bound: Quantity, request: Quantity | None, limit: Quan
 def _outside_claim(limit: JsonObject, requests: Amounts) -> list[str]:
     found: list[str] = []
     for bounds, word, sign in (("min", "minimum", 1), ("max", "maximum", -1)):
-        for name, bound in sorted(_parsed(limit.get(bounds)).items()):
+        for name, bound in parse_all(limit.get(bounds)).items():
             head = f"{word} {name} usage per PersistentVolumeClaim is {bound.text}"
             request = requests.get(name)
             if request is None:

@@ -23,7 +23,7 @@ from kube32_sim.api.admission.usage import (
     total,
     unspecified,
 )
-from kube32_sim.api.quantity import add, parse, sub
+from kube32_sim.api.quantity import add, parse_all, sub
 from kube32_sim.api.strategies.base import Context
 
 JsonObject = dict[str, Any]
@@ -40,7 +40,7 @@ def check(obj: JsonObject, old: JsonObject | None, context: Context, *, by_statu
         return
     concerned: list[tuple[JsonObject, Amounts, Amounts]] = []
     for quota in context.cluster.list(QUOTAS, context.namespace):
-        hard = _parsed((quota.get("status") or {}).get("hard")) if by_status else hard_limits(quota)
+        hard = parse_all((quota.get("status") or {}).get("hard")) if by_status else hard_limits(quota)
         wanted = share(quota.get("spec") or {}, sorted(hard), storage, obj)
         figures = _figures(quota, hard, obj, context)
         if figures:
@@ -49,10 +49,6 @@ def check(obj: JsonObject, old: JsonObject | None, context: Context, *, by_statu
             concerned.append((quota, hard, wanted))
     for quota, hard, wanted in concerned:
         _check_quota(quota, hard, _more(quota, wanted, old, context), obj, context, by_status=by_status)
-
-
-def _parsed(amounts: JsonObject | None) -> Amounts:
-    return {name: parse(text) for name, text in (amounts or {}).items()}
 
 
 def _figures(quota: JsonObject, hard: Amounts, obj: JsonObject, context: Context) -> str:
@@ -75,7 +71,7 @@ def _check_quota(
 ) -> None:
     storage, name = context.row.storage, quota["metadata"]["name"]
     if by_status:
-        used = _parsed((quota.get("status") or {}).get("used"))
+        used = parse_all((quota.get("status") or {}).get("used"))
         if unknown := [resource for resource in wanted if resource not in used]:
             raise refuse(context, obj, f"status unknown for quota: {name}, resources: {','.join(unknown)}")
     else:
@@ -99,6 +95,6 @@ def charged(quota: JsonObject, storage: tuple[str, str], obj: JsonObject) -> Jso
     counted = share(quota.get("spec") or {}, sorted(status.get("hard") or ()), storage, obj)
     if not counted:
         return None
-    used = _parsed(status.get("used"))
+    used = parse_all(status.get("used"))
     more = {name: add(used.get(name, ZERO), amount).text for name, amount in counted.items()}
     return {**status, "used": {**(status.get("used") or {}), **more}}

@@ -6,6 +6,14 @@ from typing import Any
 
 from kube32_sim.api.admission.config import AdmissionConfig
 from kube32_sim.api.admission.refusal import refuse
+from kube32_sim.api.classes import (
+    DEFAULT_INGRESS,
+    DEFAULT_STORAGE,
+    OLD_INGRESS_CLASS,
+    OLD_STORAGE_CLASS,
+    is_default,
+    storage_class_of,
+)
 from kube32_sim.api.quantity import parse
 from kube32_sim.api.strategies.base import Context
 
@@ -16,13 +24,6 @@ _PROTECTION = {
     "persistentvolumes": "kubernetes.io/pv-protection",
     "volumeattributesclasses": "kubernetes.io/vac-protection",
 }
-_DEFAULT_STORAGE = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-)
-_DEFAULT_INGRESS = ("ingressclass.kubernetes.io/is-default-class",)
-_OLD_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
-_OLD_INGRESS_CLASS = "kubernetes.io/ingress.class"
 
 
 def protect(verb: str, obj: JsonObject, old: JsonObject | None, context: Context, config: AdmissionConfig) -> None:
@@ -33,13 +34,9 @@ def protect(verb: str, obj: JsonObject, old: JsonObject | None, context: Context
             finalizers.append(_PROTECTION[context.row.plural])
 
 
-def _default_of(storage: tuple[str, str], annotations: tuple[str, ...], context: Context) -> str | None:
+def _default_of(storage: tuple[str, str], marks: tuple[str, ...], context: Context) -> str | None:
     """The default class's name: the newest of those marked so, then the first by name."""
-    marked = [
-        each
-        for each in context.cluster.list(storage)
-        if any((each["metadata"].get("annotations") or {}).get(key) == "true" for key in annotations)
-    ]
+    marked = [each for each in context.cluster.list(storage) if is_default(each, marks)]
     newest = max((each["metadata"].get("creationTimestamp", "") for each in marked), default=None)
     names = [each["metadata"]["name"] for each in marked if each["metadata"].get("creationTimestamp", "") == newest]
     return min(names, default=None)
@@ -50,9 +47,9 @@ def default_class(
 ) -> None:
     """DefaultStorageClass: for claims that name no class (an empty name is one: no class at all)."""
     annotations = obj["metadata"].get("annotations") or {}
-    if verb != "create" or "storageClassName" in obj["spec"] or _OLD_STORAGE_CLASS in annotations:
+    if verb != "create" or "storageClassName" in obj["spec"] or OLD_STORAGE_CLASS in annotations:
         return
-    name = _default_of(("storage.k8s.io", "storageclasses"), _DEFAULT_STORAGE, context)
+    name = _default_of(("storage.k8s.io", "storageclasses"), DEFAULT_STORAGE, context)
     if name is not None:
         obj["spec"]["storageClassName"] = name
 
@@ -63,9 +60,9 @@ def default_ingress_class(
     """DefaultIngressClass: for ingresses that name no class."""
     annotations = obj["metadata"].get("annotations") or {}
     spec = obj.setdefault("spec", {})
-    if verb != "create" or "ingressClassName" in spec or _OLD_INGRESS_CLASS in annotations:
+    if verb != "create" or "ingressClassName" in spec or OLD_INGRESS_CLASS in annotations:
         return
-    name = _default_of(("networking.k8s.io", "ingressclasses"), _DEFAULT_INGRESS, context)
+    name = _default_of(("networking.k8s.io", "ingressclasses"), DEFAULT_INGRESS, context)
     if name is not None:
         spec["ingressClassName"] = name
 
@@ -82,8 +79,8 @@ def check_growth(obj: JsonObject, old: JsonObject, context: Context) -> None:
         return
     if (old.get("status") or {}).get("phase") != "Bound":
         raise refuse(context, obj, "Only bound persistent volume claims can be expanded")
-    name = _class_of(obj)
-    found = context.cluster.get(_STORAGE_CLASSES, "", name) if name and name == _class_of(old) else None
+    name = storage_class_of(obj)
+    found = context.cluster.get(_STORAGE_CLASSES, "", name) if name and name == storage_class_of(old) else None
     if found is None or not found.get("allowVolumeExpansion"):
         raise refuse(context, obj, _NO_GROWTH)
 
@@ -91,8 +88,3 @@ def check_growth(obj: JsonObject, old: JsonObject, context: Context) -> None:
 def _size(claim: JsonObject) -> int:
     requests = (claim["spec"].get("resources") or {}).get("requests") or {}
     return parse(requests["storage"]).nanos if "storage" in requests else 0
-
-
-def _class_of(claim: JsonObject) -> str:
-    annotations = claim["metadata"].get("annotations") or {}
-    return str(annotations.get(_OLD_STORAGE_CLASS) or claim["spec"].get("storageClassName", ""))

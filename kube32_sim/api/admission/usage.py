@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kube32_sim.api.admission.amounts import pod_totals
+from kube32_sim.api.classes import storage_class_of
 from kube32_sim.api.errors import qualified
-from kube32_sim.api.quantity import NANO, Quantity, add, from_nanos, parse
+from kube32_sim.api.quantity import NANO, Quantity, add, from_nanos, parse, parse_all
 
 JsonObject = dict[str, Any]
 Storage = tuple[str, str]
@@ -26,7 +27,6 @@ _COUNTED = frozenset(
 )
 _PLAIN = ("cpu", "memory", "ephemeral-storage")
 _OF_CLASS = ".storageclass.storage.k8s.io/"
-_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
 def counted_in(name: str) -> Storage | None:
@@ -44,7 +44,7 @@ def counted_in(name: str) -> Storage | None:
 
 
 def hard_limits(quota: JsonObject) -> Amounts:
-    return {name: parse(text) for name, text in ((quota.get("spec") or {}).get("hard") or {}).items()}
+    return parse_all((quota.get("spec") or {}).get("hard"))
 
 
 def total(spec: JsonObject, names: Iterable[str], storage: Storage, objects: Iterable[JsonObject]) -> Amounts:
@@ -131,8 +131,7 @@ def _service_usage(service: JsonObject) -> Iterator[tuple[str, Quantity]]:
 
 def _claim_usage(claim: JsonObject) -> Iterator[tuple[str, Quantity]]:
     """The larger of what a claim asks for and what is being given to it, in whole bytes."""
-    spec, annotations = claim["spec"], claim["metadata"].get("annotations") or {}
-    name = annotations.get(_OLD_CLASS) or spec.get("storageClassName")
+    spec, name = claim["spec"], storage_class_of(claim)
     of_class = f"{name}{_OF_CLASS}" if name else ""
     if of_class:
         yield f"{of_class}persistentvolumeclaims", ONE

@@ -5,31 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kube32_sim.api.classes import DEFAULT_ATTRIBUTES, DEFAULT_STORAGE, is_default, storage_class_of
 from kube32_sim.api.columns.form import AGE, NAME, age_of, boolean, deleting, integer, name_of, section, text
 from kube32_sim.api.tables import Cell, ColumnDefinition, Columns
 
 JsonObject = dict[str, Any]
 
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
-_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
-_DEFAULT_STORAGE = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
-_DEFAULT_ATTRIBUTES = ("volumeattributesclass.alpha.kubernetes.io/is-default-class",)
 
 
 def _modes(modes: Sequence[str] | None) -> str:
     return ",".join(short for mode, short in _MODES.items() if mode in (modes or ()))
 
 
-def _class(obj: JsonObject) -> str:
-    annotations = section(obj, "metadata", "annotations")
-    name: str = annotations.get(_OLD_CLASS) or section(obj, "spec").get("storageClassName") or ""
-    return name
-
-
 def _named_default(obj: JsonObject, marks: Sequence[str]) -> str:
-    annotations = section(obj, "metadata", "annotations")
-    marked = any(annotations.get(mark) == "true" for mark in marks)
-    return f"{name_of(obj)} (default)" if marked else name_of(obj)
+    return f"{name_of(obj)} (default)" if is_default(obj, marks) else name_of(obj)
 
 
 def _phase(obj: JsonObject) -> str:
@@ -47,7 +37,7 @@ def _volume(obj: JsonObject) -> Sequence[Cell]:
         spec.get("persistentVolumeReclaimPolicy", ""),
         _phase(obj),
         "" if claim is None else f"{claim.get('namespace', '')}/{claim.get('name', '')}",
-        _class(obj),
+        storage_class_of(obj),
         spec.get("volumeAttributesClassName", "<unset>"),
         section(obj, "status").get("reason", ""),
         age_of(obj),
@@ -64,7 +54,7 @@ def _claim(obj: JsonObject) -> Sequence[Cell]:
         volume,
         section(status, "capacity").get("storage", "0") if volume else "",
         _modes(status.get("accessModes")) if volume else "",
-        _class(obj),
+        storage_class_of(obj),
         spec.get("volumeAttributesClassName", "<unset>"),
         age_of(obj),
         spec.get("volumeMode", "<unset>"),
@@ -73,7 +63,7 @@ def _claim(obj: JsonObject) -> Sequence[Cell]:
 
 def _storage_class(obj: JsonObject) -> Sequence[Cell]:
     return (
-        _named_default(obj, _DEFAULT_STORAGE),
+        _named_default(obj, DEFAULT_STORAGE),
         obj.get("provisioner", ""),
         obj.get("reclaimPolicy", "Delete"),
         obj.get("volumeBindingMode", "Immediate"),
@@ -83,7 +73,7 @@ def _storage_class(obj: JsonObject) -> Sequence[Cell]:
 
 
 def _attributes_class(obj: JsonObject) -> Sequence[Cell]:
-    return _named_default(obj, _DEFAULT_ATTRIBUTES), obj.get("driverName", ""), age_of(obj)
+    return _named_default(obj, DEFAULT_ATTRIBUTES), obj.get("driverName", ""), age_of(obj)
 
 
 def _attachment(obj: JsonObject) -> Sequence[Cell]:

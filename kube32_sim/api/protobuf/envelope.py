@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from kube32_sim.api.media import PROTOBUF
 from kube32_sim.api.protobuf.messages import RUNTIME, message_class, message_for
 from kube32_sim.api.protobuf.reading import reader
 
 JsonObject = dict[str, Any]
 PREFIX = b"k8s\0"
-MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 _UNKNOWN = f"{RUNTIME}.Unknown"
 
 
@@ -22,7 +22,7 @@ def unwrapped(data: bytes) -> tuple[str, str, bytes]:
     if len(data) == len(PREFIX):
         raise ValueError("empty body")
     unknown: Any = message_class(_UNKNOWN).FromString(data[len(PREFIX) :])
-    if unknown.f3 or unknown.f4 not in ("", MEDIA_TYPE):
+    if unknown.f3 or unknown.f4 not in ("", PROTOBUF):
         raise ValueError(f"unsupported content of the envelope: type {unknown.f4!r}, encoding {unknown.f3!r}")
     return unknown.f1.f1, unknown.f1.f2, unknown.f2
 

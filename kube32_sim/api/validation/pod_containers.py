@@ -27,12 +27,12 @@ from kube32_sim.api.validation.pod_mounts import validate_devices, validate_moun
 from kube32_sim.api.validation.pod_probes import PROBES, validate_lifecycle, validate_probe
 from kube32_sim.api.validation.pod_resources import validate_resources
 from kube32_sim.api.validation.pod_security import validate_container_security
+from kube32_sim.api.validation.workloads_common import PROTOCOLS
 
 JsonObject = dict[str, Any]
 
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
-PROTOCOLS = ("SCTP", "TCP", "UDP")
 _NOT_FOR_INIT = "may not be set for init containers without restartPolicy=Always"
 _NOT_FOR_EPHEMERAL = "cannot be set for an Ephemeral Container"
 _NEVER_EPHEMERAL = (

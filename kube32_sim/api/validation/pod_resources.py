@@ -16,7 +16,7 @@ from kube32_sim.api.errors import (
     not_supported,
     required,
 )
-from kube32_sim.api.quantity import Quantity, add, parse
+from kube32_sim.api.quantity import Quantity, add, parse, parse_all
 from kube32_sim.api.validation import pod_shown
 from kube32_sim.api.validation.names import dns1123_label, dns1123_subdomain, qualified_name
 
@@ -95,8 +95,8 @@ def validate_resources(
     resources: JsonObject, claims: Collection[str], path: str, wrong_name: WrongName = _wrong_name
 ) -> list[FieldError]:
     """Failures of a container's `resources`.  wrong_name: why a resource cannot be asked for here."""
-    limits = _parsed(resources.get("limits"))
-    requests = _parsed(resources.get("requests"))
+    limits = parse_all(resources.get("limits"))
+    requests = parse_all(resources.get("requests"))
     found: list[FieldError] = []
     for name, amount in limits.items():
         found += _validate_entry(name, amount, f"{path}.limits", wrong_name)
@@ -109,10 +109,6 @@ def validate_resources(
     if any(is_huge_page(name) for name in asked) and not asked & {"cpu", "memory"}:
         found.append(forbidden_field(path, "HugePages require cpu or memory"))
     return found + _validate_claims(resources.get("claims") or (), claims, f"{path}.claims")
-
-
-def _parsed(amounts: Mapping[str, str] | None) -> dict[str, Quantity]:
-    return {name: parse(amounts[name]) for name in sorted(amounts)} if amounts else {}
 
 
 def _validate_entry(name: str, amount: Quantity, path: str, wrong_name: WrongName) -> list[FieldError]:
@@ -216,14 +212,14 @@ def validate_pod_resources(spec: JsonObject, path: str) -> list[FieldError]:
     found += validate_resources(
         {key: resources[key] for key in ("limits", "requests") if key in resources}, (), path, _not_for_pods
     )
-    requests, limits = _parsed(resources.get("requests")), _parsed(resources.get("limits"))
+    requests, limits = parse_all(resources.get("requests")), parse_all(resources.get("limits"))
     asked = aggregate(spec, "requests")
     for name, amount in requests.items():
         if name in asked and asked[name].nanos > amount.nanos:
             why = f"must be greater than or equal to aggregate container requests of {asked[name].text}"
             found.append(invalid_value(f"{path}.requests[{name}]", amount.text, why))
     for index, container in enumerate(spec.get("containers") or ()):
-        for name, amount in _parsed((container.get("resources") or {}).get("limits")).items():
+        for name, amount in parse_all((container.get("resources") or {}).get("limits")).items():
             if name in limits and amount.nanos > limits[name].nanos:
                 why = f"must be less than or equal to pod limits of {limits[name].text}"
                 found.append(invalid_value(f"{path}.containers[{index}][{name}].limits", amount.text, why))
@@ -263,7 +259,7 @@ def aggregate(spec: JsonObject, kind: str) -> dict[str, Quantity]:
 
 
 def _amounts(container: JsonObject, kind: str) -> dict[str, Quantity]:
-    return _parsed((container.get("resources") or {}).get(kind))
+    return parse_all((container.get("resources") or {}).get(kind))
 
 
 def _add(total: dict[str, Quantity], amounts: Mapping[str, Quantity]) -> None:

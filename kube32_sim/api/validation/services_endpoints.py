@@ -15,11 +15,9 @@ from kube32_sim.api.errors import (
 from kube32_sim.api.validation import names
 from kube32_sim.api.validation.meta import validate_labels
 from kube32_sim.api.validation.services_ip import ip_errors, is_ipv6, special_ip_errors
-from kube32_sim.api.validation.workloads_common import one_of
+from kube32_sim.api.validation.workloads_common import PROTOCOLS, one_of
 
 JsonObject = dict[str, Any]
-
-_PROTOCOLS = ("SCTP", "TCP", "UDP")
 
 
 def validate_endpoints(endpoints: JsonObject) -> list[FieldError]:
@@ -57,7 +55,7 @@ def _endpoint_port(port: JsonObject, named: bool, path: str) -> list[FieldError]
     elif named:
         found.append(required(f"{path}.name"))
     found += [invalid_value(f"{path}.port", number, why) for why in names.port_number(number)]
-    found += one_of(port, path, "protocol", _PROTOCOLS)
+    found += one_of(port, path, "protocol", PROTOCOLS)
     return found + _app_protocol(port, path)
 
 
@@ -167,5 +165,5 @@ def _slice_port(port: JsonObject, seen: set[str], path: str) -> list[FieldError]
     if name in seen:
         found.append(duplicate(f"{path}.name", name))
     seen.add(name)
-    found += one_of(port, path, "protocol", _PROTOCOLS)
+    found += one_of(port, path, "protocol", PROTOCOLS)
     return found + _app_protocol(port, path)

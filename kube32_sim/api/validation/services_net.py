@@ -5,10 +5,10 @@ Rules, order and words are upstream's `pkg/apis/networking/validation`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
+from kube32_sim.api.classes import OLD_INGRESS_CLASS
 from kube32_sim.api.errors import (
     FieldError,
     forbidden_field,
@@ -29,16 +29,22 @@ from kube32_sim.api.validation.services_ip import (
     sloppy_ip,
 )
 from kube32_sim.api.validation.services_service import balancer_host_errors
-from kube32_sim.api.validation.workloads_common import IMMUTABLE, immutable, one_of, validate_label_selector
+from kube32_sim.api.validation.workloads_common import (
+    IMMUTABLE,
+    domain_prefixed_path,
+    immutable,
+    one_of,
+    validate_label_selector,
+)
 
 JsonObject = dict[str, Any]
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
+"""As the messages about NetworkPolicies have them, which are not sorted."""
 _POLICY_TYPES = ("Ingress", "Egress")
 
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
-_OLD_CLASS = "kubernetes.io/ingress.class"
 
 
 def validate_ingress(ingress: JsonObject, *, new: bool, lax_secrets: bool = False) -> list[FieldError]:
@@ -61,10 +67,10 @@ def validate_ingress(ingress: JsonObject, *, new: bool, lax_secrets: bool = Fals
     if class_name is not None:
         at = f"{path}.ingressClassName"
         found += [invalid_value(at, class_name, why) for why in names.dns1123_subdomain(class_name)]
-    old_class = (ingress["metadata"].get("annotations") or {}).get(_OLD_CLASS)
+    old_class = (ingress["metadata"].get("annotations") or {}).get(OLD_INGRESS_CLASS)
     if new and class_name is not None and old_class not in (None, class_name):
         why = "must match `ingressClassName` when both are specified"
-        found.append(invalid_value(f"annotations.{_OLD_CLASS}", old_class, why))
+        found.append(invalid_value(f"annotations.{OLD_INGRESS_CLASS}", old_class, why))
     return found
 
 
@@ -88,8 +94,8 @@ def validate_ingress_status(ingress: JsonObject) -> list[FieldError]:
 
 
 def ingress_warnings(ingress: JsonObject) -> list[str]:
-    if _OLD_CLASS in (ingress["metadata"].get("annotations") or {}):
-        return [f"annotation \"{_OLD_CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"]
+    if OLD_INGRESS_CLASS in (ingress["metadata"].get("annotations") or {}):
+        return [f"annotation \"{OLD_INGRESS_CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"]
     return []
 
 
@@ -190,30 +196,14 @@ def _service_backend(service: JsonObject, path: str) -> list[FieldError]:
 
 
 _MOST_CONTROLLER = 250
-_HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
 
 def validate_ingress_class(spec: JsonObject) -> list[FieldError]:
     controller, path = spec.get("controller", ""), "spec.controller"
-    found: list[FieldError] = []
-    if not controller:
-        found.append(required(path))
-    else:
-        if names.byte_length(controller) > _MOST_CONTROLLER:
-            found.append(too_long(path, _MOST_CONTROLLER))
-        found += _domain_prefixed(controller, path)
+    found = [too_long(path, _MOST_CONTROLLER)] if names.byte_length(controller) > _MOST_CONTROLLER else []
+    found += domain_prefixed_path(controller, path)
     parameters = spec.get("parameters")
     return found if parameters is None else found + _class_parameters(parameters, "spec.parameters")
-
-
-def _domain_prefixed(text: str, path: str) -> list[FieldError]:
-    prefix, _, rest = text.partition("/")
-    if not prefix or not rest:
-        return [invalid_value(path, text, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-    found = [invalid_value(path, prefix, why) for why in names.dns1123_subdomain(prefix)]
-    if not re.fullmatch(_HTTP_PATH, rest):
-        found.append(invalid_value(path, rest, f"Invalid path (regex used for validation is '{_HTTP_PATH}')"))
-    return found
 
 
 def _class_parameters(parameters: JsonObject, path: str) -> list[FieldError]:

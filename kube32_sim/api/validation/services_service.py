@@ -10,12 +10,11 @@ from kube32_sim.api.validation import names
 from kube32_sim.api.validation.meta import validate_labels
 from kube32_sim.api.validation.services_addresses import NO_IP, addresses_fixed, is_headless, validate_addresses
 from kube32_sim.api.validation.services_ip import cidr_errors, ip_errors, parse_ip, special_ip_errors
-from kube32_sim.api.validation.workloads_common import IMMUTABLE, one_of
+from kube32_sim.api.validation.workloads_common import IMMUTABLE, PROTOCOLS, one_of
 
 JsonObject = dict[str, Any]
 
 TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-_PROTOCOLS = ("SCTP", "TCP", "UDP")
 _DISTRIBUTIONS = ("PreferClose", "PreferSameNode", "PreferSameZone")
 _TRAFFIC = ("Cluster", "Local")
 _DAY = 86400
@@ -57,14 +56,15 @@ def validate_service(service: JsonObject) -> list[FieldError]:
     return found + _traffic(spec, kind)
 
 
-_HINTS, _MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
+TOPOLOGY_HINTS, TOPOLOGY_MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
 
 
 def _topology(annotations: Mapping[str, str]) -> list[FieldError]:
-    if _HINTS in annotations and annotations.get(_MODE, annotations[_HINTS]) != annotations[_HINTS]:
-        why = f"must match annotations[{_HINTS}] when both are specified"
-        return [invalid_value(f"metadata.annotations[{_MODE}]", annotations[_MODE], why)]
-    return []
+    hints = annotations.get(TOPOLOGY_HINTS)
+    if hints is None or annotations.get(TOPOLOGY_MODE, hints) == hints:
+        return []
+    why = f"must match annotations[{TOPOLOGY_HINTS}] when both are specified"
+    return [invalid_value(f"metadata.annotations[{TOPOLOGY_MODE}]", annotations[TOPOLOGY_MODE], why)]
 
 
 def _of_type(spec: JsonObject, kind: str) -> list[FieldError]:
@@ -99,7 +99,7 @@ def _port(port: JsonObject, named: bool, seen: set[str], path: str) -> list[Fiel
     elif named:
         found.append(required(f"{path}.name"))
     found += [invalid_value(f"{path}.port", number, why) for why in names.port_number(number)]
-    found += one_of(port, path, "protocol", _PROTOCOLS)
+    found += one_of(port, path, "protocol", PROTOCOLS)
     whys = names.port_name(target) if isinstance(target, str) else names.port_number(target)
     found += [invalid_value(f"{path}.targetPort", target, why) for why in whys]
     protocol = port.get("appProtocol")

@@ -8,17 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from kube32_sim.api.validation.services_ip import cidr_warnings, ip_warnings
+from kube32_sim.api.validation.services_service import TOPOLOGY_HINTS, TOPOLOGY_MODE
 
 JsonObject = dict[str, Any]
-
-_HINTS, _MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
 
 
 def service_warnings(service: JsonObject) -> list[str]:
     spec = service["spec"]
     found: list[str] = []
-    if _HINTS in (service["metadata"].get("annotations") or {}):
-        found.append(f"annotation {_HINTS} is deprecated, please use {_MODE} instead")
+    if TOPOLOGY_HINTS in (service["metadata"].get("annotations") or {}):
+        found.append(f"annotation {TOPOLOGY_HINTS} is deprecated, please use {TOPOLOGY_MODE} instead")
     if spec.get("type") == "ClusterIP" and spec.get("clusterIP") == "None":
         found += _headless(spec)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kube32_sim.api.classes import OLD_STORAGE_CLASS
 from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, not_supported, required
 from kube32_sim.api.quantity import NANO
 from kube32_sim.api.validation import names
@@ -13,7 +14,6 @@ from kube32_sim.api.validation.workloads_common import immutable, validate_label
 
 JsonObject = dict[str, Any]
 
-_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _SNAPSHOTS = "snapshot.storage.k8s.io"
 _SIZE = "spec.resources.requests.storage"
 _CLASS = "spec.volumeAttributesClassName"
@@ -133,11 +133,11 @@ def _class_annotation(new: JsonObject, old: JsonObject, spec: JsonObject, before
 
 
 def _annotation(claim: JsonObject) -> str | None:
-    return (claim["metadata"].get("annotations") or {}).get(_OLD_CLASS)
+    return (claim["metadata"].get("annotations") or {}).get(OLD_STORAGE_CLASS)
 
 
 def _annotation_fixed(name: str | None, had: str | None) -> list[FieldError]:
-    return immutable(name or "", had or "", f"metadata.annotations.{_OLD_CLASS}")
+    return immutable(name or "", had or "", f"metadata.annotations.{OLD_STORAGE_CLASS}")
 
 
 def _sized_as(spec: JsonObject, before: JsonObject) -> JsonObject:
@@ -197,9 +197,12 @@ def validate_claim_status(status: JsonObject) -> list[FieldError]:
 
 
 def deprecated_class(obj: JsonObject) -> list[str]:
+    """Of a claim or a volume: that it names its class as was the use before there was a field."""
     if _annotation(obj) is None:
         return []
-    return [f'metadata.annotations[{_OLD_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead']
+    return [
+        f'metadata.annotations[{OLD_STORAGE_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
+    ]
 
 
 def claim_warnings(spec: JsonObject, path: str = "spec") -> list[str]:

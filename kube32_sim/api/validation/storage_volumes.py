@@ -10,6 +10,7 @@ from kube32_sim.api.quantity import NANO
 from kube32_sim.api.validation.config_limits import nanos
 from kube32_sim.api.validation.pod_scheduling import validate_node_selector
 from kube32_sim.api.validation.storage_claims import claim_warnings as claim_warnings
+from kube32_sim.api.validation.storage_claims import deprecated_class
 from kube32_sim.api.validation.storage_claims import validate_claim as validate_claim
 from kube32_sim.api.validation.storage_common import VOLUME_MODES, access_modes, class_name, positive
 from kube32_sim.api.validation.storage_sources import SOURCES, source_of, validate_sources
@@ -146,7 +147,7 @@ def _requirements(given: list[JsonObject] | None) -> Any:
 
 
 _RECYCLE = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
-_OLD_CLASS, _OLD_OPTIONS = "volume.beta.kubernetes.io/storage-class", "volume.beta.kubernetes.io/mount-options"
+_OLD_OPTIONS = "volume.beta.kubernetes.io/mount-options"
 _GONE = {
     "cephfs": ("v1.28", "v1.31"),
     "photonPersistentDisk": ("v1.11", "v1.16"),
@@ -162,10 +163,7 @@ _GONE = {
 
 def volume_warnings(obj: JsonObject) -> list[str]:
     annotations, spec = obj["metadata"].get("annotations") or {}, obj["spec"]
-    found: list[str] = []
-    if _OLD_CLASS in annotations:
-        why = 'deprecated since v1.8; use "storageClassName" attribute instead'
-        found.append(f"metadata.annotations[{_OLD_CLASS}]: {why}")
+    found = deprecated_class(obj)
     if _OLD_OPTIONS in annotations:
         why = 'deprecated since v1.31; use "mountOptions" attribute instead'
         found.append(f"metadata.annotations[{_OLD_OPTIONS}]: {why}")

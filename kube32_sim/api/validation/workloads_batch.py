@@ -6,7 +6,6 @@ Rules, order and words are upstream's `pkg/apis/batch/validation`.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, invalid_value, not_supported, required, too_long
@@ -14,6 +13,7 @@ from kube32_sim.api.validation import names
 from kube32_sim.api.validation.pod import validate_pod_template
 from kube32_sim.api.validation.workloads_apps import mismatch, template_labels
 from kube32_sim.api.validation.workloads_common import (
+    domain_prefixed_path,
     immutable,
     non_negative,
     one_of,
@@ -111,27 +111,12 @@ def validate_job_spec(spec: JsonObject, path: str) -> list[FieldError]:
     return found + _restart_policy(spec, f"{path}.template.spec.restartPolicy")
 
 
-_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
-_is_path = re.compile(_PATH).fullmatch
 _LONGEST_MANAGER = 63
 
 
 def _managed_by(value: str, path: str) -> list[FieldError]:
-    found = _prefixed_path(value, path)
-    return [*found, too_long(path, _LONGEST_MANAGER)] if len(value.encode()) > _LONGEST_MANAGER else found
-
-
-def _prefixed_path(value: str, path: str) -> list[FieldError]:
-    """`domain/path`, upstream's `IsDomainPrefixedPath`."""
-    if not value:
-        return [required(path)]
-    domain, _, rest = value.partition("/")
-    if not domain or not rest:
-        return [invalid_value(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-    found = [invalid_value(path, domain, why) for why in names.dns1123_subdomain(domain)]
-    if not _is_path(rest):
-        found.append(invalid_value(path, rest, f"Invalid path (regex used for validation is '{_PATH}')"))
-    return found
+    found = domain_prefixed_path(value, path)
+    return [*found, too_long(path, _LONGEST_MANAGER)] if names.byte_length(value) > _LONGEST_MANAGER else found
 
 
 def _completion_mode(spec: JsonObject, path: str) -> list[FieldError]:

@@ -6,6 +6,7 @@ Wording follows upstream's `ValidateNonnegativeField`, `ValidatePositiveIntOrPer
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,6 +16,8 @@ from kube32_sim.api.validation import names
 JsonObject = dict[str, Any]
 
 IMMUTABLE = "field is immutable"
+PROTOCOLS = ("SCTP", "TCP", "UDP")
+_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 _DIGITS = 18
 """Of a number that means anything; more only cost time."""
 
@@ -34,6 +37,19 @@ def one_of(owner: JsonObject, path: str, field: str, supported: Iterable[str]) -
     if not value:
         return [required(f"{path}.{field}")]
     return [] if value in supported else [not_supported(f"{path}.{field}", value, supported)]
+
+
+def domain_prefixed_path(value: str, path: str) -> list[FieldError]:
+    """`domain/path`, upstream's `IsDomainPrefixedPath`."""
+    if not value:
+        return [required(path)]
+    domain, _, rest = value.partition("/")
+    if not domain or not rest:
+        return [invalid_value(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    found = [invalid_value(path, domain, why) for why in names.dns1123_subdomain(domain)]
+    if not re.fullmatch(_PATH, rest):
+        found.append(invalid_value(path, rest, f"Invalid path (regex used for validation is '{_PATH}')"))
+    return found
 
 
 def int_or_percent(value: Any, path: str) -> list[FieldError]:
