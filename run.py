@@ -31,6 +31,7 @@ PYTHON = os.path.join(VENV, "Scripts", "python.exe") if WINDOWS else os.path.joi
 
 PARALLEL = ("-n", "auto", "--maxprocesses=4", "--dist=worksteal")
 """The tests run on as many processors as there are, up to four; `test -n 0` is for a debugger."""
+CLIENT_TESTS = (os.path.join("tests", "clients"), os.path.join("tests", "conformance", "test_kubectl.py"))
 PROGRAM = "KUBE32_SIM_PROGRAM"
 """Environment variable: how usage lines call the program (see kube32_sim/arguments.py)."""
 
@@ -44,7 +45,8 @@ def main(arguments: list[str]) -> None:
     if arguments[0] == "test":
         prepare("dev")
         os.chdir(CLONE)
-        fetch_clients()
+        if need_clients(arguments[1:]):
+            fetch_clients()
         become([PYTHON, "-m", "pytest", *PARALLEL, *arguments[1:]])
     prepare("run")
     os.environ[PROGRAM] = "python3 run.py"
@@ -82,6 +84,14 @@ def prepare(purpose: str) -> None:
     with open(stamp(purpose), "w") as file:
         file.write(wanted)
     os.close(lock)
+
+
+def need_clients(options: list[str]) -> bool:
+    """Whether pytest comes to tests that drive other clients; it comes to all where the options name no path."""
+    named = (option.partition("::")[0] for option in options if not option.startswith("-"))
+    folders = [os.path.join(os.path.abspath(path), "") for path in named if os.path.exists(path)]
+    driving = [os.path.join(CLONE, tests, "") for tests in CLIENT_TESTS]
+    return not folders or any(one.startswith(other) or other.startswith(one) for one in folders for other in driving)
 
 
 def fetch_clients() -> None:

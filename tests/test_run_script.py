@@ -92,6 +92,29 @@ def test_arguments_are_passed_on(
     assert os.environ[run.PROGRAM] == ("" if purpose == "dev" else "python3 run.py")
 
 
+@pytest.mark.parametrize(
+    ("options", "needed"),
+    [
+        ("", True),
+        ("-n 0 -k helm", True),
+        (".", True),
+        ("tests", True),
+        (f"{CLONE}/tests -x", True),
+        ("tests/clients/test_helm.py::test_install", True),
+        ("tests/conformance", True),
+        ("tests/kubelet tests/conformance/test_kubectl.py", True),
+        ("tests/kubelet -x", False),
+        ("tests/conformance/test_conformance.py tests/test_cli.py::test_version", False),
+    ],
+)
+def test_clients_are_fetched_for_the_tests_that_drive_them(
+    options: str, needed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(CLONE)
+    assert run.need_clients(options.split()) == needed
+    assert all((CLONE / path).exists() for path in run.CLIENT_TESTS)
+
+
 @pytest.mark.parametrize(("code", "told"), [(0, ""), (1, "some clients cannot be fetched")])
 def test_clients_that_cannot_be_fetched_keep_no_test_from_running(
     code: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
