@@ -10,24 +10,8 @@ import json
 
 import pytest
 
-from tests.support.kubectl import Kubectl
+from tests.support.manifests import start_pod
 from tests.support.text import rows, section
-
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {
-        "name": "blinky",
-        "labels": {"app": "blinky"},
-        "annotations": {"sim.kube32.io/log": "LED on\nLED off"},
-    },
-    "spec": {"containers": [{"name": "led", "image": "blinky:1.0", "resources": {"limits": {"memory": "32Ki"}}}]},
-}
-
-
-def start_pod(kubectl: Kubectl) -> None:
-    kubectl.quietly("create", "-f", "-", stdin=json.dumps(POD))
-    kubectl.quietly("wait", "--for=condition=Ready", "pod/blinky", "--timeout=20s")
 
 
 def test_version_and_discovery(kubectl, full_server):

@@ -5,32 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-SETTINGS = """
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: settings, labels: {set: one}}
-data: {a: "1", b: "2"}
-"""
-WEB = """
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, labels: {set: one}}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers:
-      - {name: web, image: "web:1", env: [{name: A, value: "1"}, {name: B, value: "2"}], ports: [{containerPort: 80}]}
-      - {name: side, image: "side:1"}
-"""
-MISTAKEN = """
-apiVersion: v1
-kind: Pod
-metadata: {name: mistaken}
-spec: {containers: [{name: a, image: "a:1", imag: b}]}
-"""
+from tests.support.manifests import MISTAKEN, SETTINGS, WEB
 
 
 def test_generators(kubectl, namespace):

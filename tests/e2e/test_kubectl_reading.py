@@ -5,25 +5,9 @@ import re
 
 import pytest
 
-from tests.support.kubectl import Kubectl
+from tests.support.manifests import POD, start_pod
 from tests.support.text import rows, section
 from tests.support.waiting import until
-
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {
-        "name": "blinky",
-        "labels": {"app": "blinky"},
-        "annotations": {"sim.kube32.io/log": "LED on\nLED off"},
-    },
-    "spec": {"containers": [{"name": "led", "image": "blinky:1.0", "resources": {"limits": {"memory": "32Ki"}}}]},
-}
-
-
-def start_pod(kubectl: Kubectl) -> None:
-    kubectl("create", "-f", "-", stdin=json.dumps(POD))
-    kubectl("wait", "--for=condition=Ready", "pod/blinky", "--timeout=20s")
 
 
 def test_get_nodes_wide_shows_the_boards(kubectl):

