@@ -1,6 +1,7 @@
 """The operations in version 2 are those that a client was generated from, of Kubernetes' own document of this release.
 
 What the package kubernetes_asyncio calls says paths, methods, parameters and answers; its source is read, not run.
+pyproject.toml asks for the package of this release.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,10 +19,6 @@ from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.openapi import OpenAPI
 from kube32_sim.api.own import GROUP
 from kube32_sim.api.paths import parse
-
-pytestmark = pytest.mark.skipif(
-    not version("kubernetes_asyncio").startswith("36."), reason="the client that is installed is one of another release"
-)
 
 ALPHA = {"ignoreStoreReadErrorWithClusterBreakingPotential", "shardSelector"}
 """Parameters of features that are off unless asked for: they do nothing here and are not told of."""

@@ -29,6 +29,8 @@ ACTED_ON: Mapping[Key, str] = {
     ("scheduling.k8s.io", "priorityclasses"): "pods get their priorities",
     ("storage.k8s.io", "storageclasses"): "claims get the default class",
     ("networking.k8s.io", "ingressclasses"): "Ingresses get the default class",
+    ("networking.k8s.io", "ipaddresses"): "kept for the cluster addresses of Services; one of your own keeps its address free",
+    ("networking.k8s.io", "servicecidrs"): "Services get their cluster addresses from them",
 }
 
 DATA: Mapping[Key, str] = {
@@ -49,8 +51,6 @@ SILENT: Mapping[Key, str] = {
     ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): "limit nothing",
     ("apiextensions.k8s.io", "customresourcedefinitions"): "not served yet, of which creating one warns",
     ("node.k8s.io", "runtimeclasses"): "no containers run",
-    ("networking.k8s.io", "ipaddresses"): "Services get their addresses without them",
-    ("networking.k8s.io", "servicecidrs"): "Services get their addresses without them",
     ("storage.k8s.io", "csidrivers"): "no volumes are attached",
     ("storage.k8s.io", "csinodes"): "no volumes are attached",
     ("storage.k8s.io", "csistoragecapacities"): "no volumes are provisioned",

@@ -138,8 +138,8 @@ def client_table() -> str:
 def _required() -> Mapping[str, str]:
     """The packages of the dev extras and of npm, with the versions that are asked for."""
     project = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    found = (re.fullmatch(r"([\w-]+)>=([\d.]+)", one) for one in project["optional-dependencies"]["dev"])
-    newer = {match[1]: f"{match[2]} and newer" for match in found if match}
+    found = (re.fullmatch(r"([\w-]+)>=([\d.]+)(,<.*)?", one) for one in project["optional-dependencies"]["dev"])
+    newer = {match[1]: match[2] if match[3] else f"{match[2]} and newer" for match in found if match}
     packages = json.loads((clients.NODE / "package.json").read_text(encoding="utf-8"))
     return newer | packages["dependencies"]
 
