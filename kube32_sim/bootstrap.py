@@ -53,7 +53,7 @@ def priority_class(name: str, value: int, description: str) -> JsonObject:
 
 async def bootstrap(client: LocalClient, network: ipaddress.IPv4Network, port: int) -> None:
     """Create what is missing; what is there stays as it is."""
-    with suppress_existing():
+    with _suppress_existing():
         await _service_cidr(client, network)
     wanted: list[tuple[Resource, str, JsonObject]] = [
         (NAMESPACES, "", {"metadata": {"name": name}}) for name in SYSTEM_NAMESPACES
@@ -70,12 +70,13 @@ async def bootstrap(client: LocalClient, network: ipaddress.IPv4Network, port: i
         description = f"Used for system critical pods that must {of}"
         wanted.append((PRIORITY_CLASSES, "", priority_class(name, value, description)))
     for resource, namespace, obj in wanted:
-        with suppress_existing():
+        with _suppress_existing():
             await client.create(resource, namespace, obj)
 
 
 @contextmanager
-def suppress_existing() -> Iterator[None]:
+def _suppress_existing() -> Iterator[None]:
+    """What is there already is no failure."""
     try:
         yield
     except ApiError as error:
