@@ -29,7 +29,7 @@ ACTED_ON: Mapping[Key, str] = {
     ("scheduling.k8s.io", "priorityclasses"): "pods get their priorities",
     ("storage.k8s.io", "storageclasses"): "claims get the default class",
     ("networking.k8s.io", "ingressclasses"): "Ingresses get the default class",
-    ("networking.k8s.io", "ipaddresses"): "kept for the cluster addresses of Services; one of your own keeps its address free",
+    ("networking.k8s.io", "ipaddresses"): "kept for cluster addresses of Services, which never get those of your own",
     ("networking.k8s.io", "servicecidrs"): "Services get their cluster addresses from them",
 }
 
@@ -49,7 +49,7 @@ SILENT: Mapping[Key, str] = {
     ("rbac.authorization.k8s.io", "clusterrolebindings"): "not evaluated: whoever may call may do everything",
     ("flowcontrol.apiserver.k8s.io", "flowschemas"): "limit nothing",
     ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): "limit nothing",
-    ("apiextensions.k8s.io", "customresourcedefinitions"): "not served yet, of which creating one warns",
+    ("apiextensions.k8s.io", "customresourcedefinitions"): "their resources are not served yet; a warning of its own says so",
     ("node.k8s.io", "runtimeclasses"): "no containers run",
     ("storage.k8s.io", "csidrivers"): "no volumes are attached",
     ("storage.k8s.io", "csinodes"): "no volumes are attached",

@@ -72,11 +72,11 @@ STORED = """
 
 They can be written, read and watched like any other, but nothing acts on them. Whoever creates one of the first table
 is told by a `Warning` header, which kubectl shows; a bare API server (`--controllers none`) acts on nothing, and does
-not warn.
+not warn. Volumes and claims that are deleted do go only when nothing uses them.
 """
 
 QUIET = """
-These are stored without a warning: users seldom make them, or nobody expects more.
+These give no such warning: users seldom make them, or nobody expects more.
 """
 
 REFUSED = """
