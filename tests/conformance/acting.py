@@ -49,7 +49,7 @@ SILENT: Mapping[Key, str] = {
     ("rbac.authorization.k8s.io", "clusterrolebindings"): "not evaluated: whoever may call may do everything",
     ("flowcontrol.apiserver.k8s.io", "flowschemas"): "limit nothing",
     ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): "limit nothing",
-    ("apiextensions.k8s.io", "customresourcedefinitions"): "their resources are not served yet; a warning of its own says so",
+    ("apiextensions.k8s.io", "customresourcedefinitions"): "their resources are not served yet, and a warning says so",
     ("node.k8s.io", "runtimeclasses"): "no containers run",
     ("storage.k8s.io", "csidrivers"): "no volumes are attached",
     ("storage.k8s.io", "csinodes"): "no volumes are attached",
