@@ -14,7 +14,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from kube32_sim.api.validation.services_ip import Network, parse_ip, sloppy_cidr
+from kube32_sim.api.validation.addresses import Network, parse_ip, sloppy_cidr
 from kube32_sim.ids import Ids
 
 JsonObject = dict[str, Any]

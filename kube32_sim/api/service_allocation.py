@@ -10,8 +10,8 @@ from typing import Any
 
 from kube32_sim.api.allocation import Allocators, node_ports
 from kube32_sim.api.errors import FieldError, invalid, invalid_value
+from kube32_sim.api.validation.addresses import is_ipv6
 from kube32_sim.api.validation.services_addresses import NO_IP, is_headless
-from kube32_sim.api.validation.services_ip import is_ipv6
 from kube32_sim.api.validation.services_service import needs_health_check
 
 JsonObject = dict[str, Any]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-
 from kube32_sim.api import errors
 from kube32_sim.api.steering import RUN_SECONDS
+from kube32_sim.api.validation.addresses import sloppy_ip
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.logs import check_node, container_named
 from kube32_sim.registry.registry import Registry
@@ -46,11 +45,10 @@ def _is_reachable(pod: JsonObject) -> bool:
     """Whether the pod has an address that a proxy may connect to."""
     status = pod.get("status") or {}
     addresses = status.get("podIPs") or [{"ip": status.get("podIP", "")}]
-    try:
-        address = ip_address(addresses[0].get("ip", ""))
-    except ValueError:
-        return False
-    return not (address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified)
+    address = sloppy_ip(addresses[0].get("ip", ""))
+    return address is not None and not (
+        address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified
+    )
 
 
 def _check_service(registry: Registry, asked: Asked, port: str) -> None:

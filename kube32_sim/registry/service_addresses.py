@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from kube32_sim.api.validation.services_ip import is_ipv6, parse_ip
+from kube32_sim.api.validation.addresses import is_ipv6, parse_ip
 from kube32_sim.ids import Ids
 from kube32_sim.storage.immediate import run_now
 from kube32_sim.storage.interface import KeyExists, KeyMissing, Store

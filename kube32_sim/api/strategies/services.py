@@ -14,9 +14,9 @@ from kube32_sim.api.strategies.spec import SpecStrategy
 from kube32_sim.api.validation import services_endpoints as endpoints
 from kube32_sim.api.validation import services_net as net
 from kube32_sim.api.validation import services_warnings as warnings
+from kube32_sim.api.validation.addresses import is_ipv6, parse_ip
 from kube32_sim.api.validation.names import dns1123_label
 from kube32_sim.api.validation.services_addresses import validate_addresses
-from kube32_sim.api.validation.services_ip import is_ipv6, parse_ip
 from kube32_sim.api.validation.services_service import (
     asks_twice_for_a_node_port,
     is_externally_accessible,

@@ -10,10 +10,10 @@ from typing import Any
 from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, not_supported, required
 from kube32_sim.api.quantity import parse
 from kube32_sim.api.validation import pod_shown
+from kube32_sim.api.validation.addresses import cidr_errors, cidr_warnings
 from kube32_sim.api.validation.names import label_value, qualified_name
 from kube32_sim.api.validation.pod_resources import validate_amount
 from kube32_sim.api.validation.pod_scheduling import EFFECTS
-from kube32_sim.api.validation.services_ip import cidr_errors, cidr_warnings
 
 JsonObject = dict[str, Any]
 

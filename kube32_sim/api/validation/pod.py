@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, required, too_long
+from kube32_sim.api.validation.addresses import ip_errors
 from kube32_sim.api.validation.meta import validate_labels, validate_template_metadata
 from kube32_sim.api.validation.names import dns1123_label, dns1123_subdomain, in_range
 from kube32_sim.api.validation.pod_annotations import MIRROR as MIRROR
@@ -42,7 +43,6 @@ from kube32_sim.api.validation.pod_scheduling import (
 from kube32_sim.api.validation.pod_security import validate_host_users, validate_pod_security
 from kube32_sim.api.validation.pod_volumes import validate_volumes
 from kube32_sim.api.validation.pod_windows import validate_host_process, validate_operating_system
-from kube32_sim.api.validation.services_ip import ip_errors
 
 JsonObject = dict[str, Any]
 

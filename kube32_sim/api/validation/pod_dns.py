@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, invalid_value, required
+from kube32_sim.api.validation.addresses import ip_errors
 from kube32_sim.api.validation.names import max_characters, regex_error
-from kube32_sim.api.validation.services_ip import ip_errors
 
 JsonObject = dict[str, Any]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, not_supported, required
 from kube32_sim.api.validation import pod_shown
+from kube32_sim.api.validation.addresses import ip_errors, ip_warnings
 from kube32_sim.api.validation.names import (
     dns1123_label,
     dns1123_subdomain,
@@ -14,7 +15,6 @@ from kube32_sim.api.validation.names import (
     user_or_group_id,
 )
 from kube32_sim.api.validation.pod_update import validate_annotation_changes
-from kube32_sim.api.validation.services_ip import ip_errors, ip_warnings
 from kube32_sim.api.validation.workloads_common import immutable
 
 JsonObject = dict[str, Any]

@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 
 from kube32_sim.api.quantity import NANO, parse
+from kube32_sim.api.validation.addresses import ip_warnings
 from kube32_sim.api.validation.names import dns1123_label
 from kube32_sim.api.validation.pod_annotations import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD, annotated_profiles
 from kube32_sim.api.validation.pod_paths import overlapping_paths
 from kube32_sim.api.validation.pod_windows import all_containers
-from kube32_sim.api.validation.services_ip import ip_warnings
 from kube32_sim.api.validation.storage_claims import claim_warnings
 
 JsonObject = dict[str, Any]

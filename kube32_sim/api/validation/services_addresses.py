@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, duplicate, invalid_value, not_supported, required
-from kube32_sim.api.validation.services_ip import ip_errors, is_ipv6
+from kube32_sim.api.validation.addresses import ip_errors, is_ipv6
 
 JsonObject = dict[str, Any]
 

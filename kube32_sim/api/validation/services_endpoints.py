@@ -13,8 +13,8 @@ from kube32_sim.api.errors import (
     too_many,
 )
 from kube32_sim.api.validation import names
+from kube32_sim.api.validation.addresses import ip_errors, is_ipv6, special_ip_errors
 from kube32_sim.api.validation.meta import validate_labels
-from kube32_sim.api.validation.services_ip import ip_errors, is_ipv6, special_ip_errors
 from kube32_sim.api.validation.workloads_common import PROTOCOLS, one_of
 
 JsonObject = dict[str, Any]

@@ -19,7 +19,7 @@ from kube32_sim.api.errors import (
     too_long,
 )
 from kube32_sim.api.validation import names
-from kube32_sim.api.validation.services_ip import (
+from kube32_sim.api.validation.addresses import (
     Network,
     canonical_cidr_errors,
     canonical_ip_errors,

@@ -7,9 +7,9 @@ from typing import Any
 
 from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, not_supported, required
 from kube32_sim.api.validation import names
+from kube32_sim.api.validation.addresses import cidr_errors, ip_errors, parse_ip, special_ip_errors
 from kube32_sim.api.validation.meta import validate_labels
 from kube32_sim.api.validation.services_addresses import NO_IP, addresses_fixed, is_headless, validate_addresses
-from kube32_sim.api.validation.services_ip import cidr_errors, ip_errors, parse_ip, special_ip_errors
 from kube32_sim.api.validation.workloads_common import IMMUTABLE, PROTOCOLS, one_of
 
 JsonObject = dict[str, Any]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kube32_sim.api.validation.services_ip import cidr_warnings, ip_warnings
+from kube32_sim.api.validation.addresses import cidr_warnings, ip_warnings
 from kube32_sim.api.validation.services_service import TOPOLOGY_HINTS, TOPOLOGY_MODE
 
 JsonObject = dict[str, Any]
