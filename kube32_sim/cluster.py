@@ -108,7 +108,7 @@ class Cluster:
         )
         clocks = Clocks(self.clock, self.ids)
         self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
-        hooks.follow(self.store)
+        hooks.follow(self.store, self.clock.gauge)
         self.client = LocalClient(self.registry, self.hub)
         self.recorder = Recorder(self.client, self.clock)
         await self._start_server()

@@ -17,6 +17,7 @@ from operator import attrgetter
 from typing import Any
 
 from kube32_sim.api.pod_state import ready, terminating
+from kube32_sim.api.validation.addresses import parse_ip
 
 JsonObject = dict[str, Any]
 Ports = tuple[tuple[str, int, str, str], ...]
@@ -197,12 +198,8 @@ def _address_order(address: str) -> bytes:
         if all(part.isdecimal() and int(part) < 256 for part in parts):
             return bytes(map(int, parts))
         return address.encode()
-    import ipaddress  # rarely needed, and dear at start-up
-
-    try:
-        return ipaddress.ip_address(address).packed
-    except ValueError:
-        return address.encode()
+    parsed = parse_ip(address)
+    return address.encode() if parsed is None else parsed.packed
 
 
 # Endpoints

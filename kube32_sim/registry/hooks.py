@@ -13,6 +13,7 @@ from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.service_allocation import allocate
 from kube32_sim.api.strategies.base import Context
+from kube32_sim.clock import Gauge
 from kube32_sim.ids import Ids
 from kube32_sim.registry.service_addresses import ADDRESSES, Addresses, held_by, is_ours
 from kube32_sim.storage.immediate import run_now
@@ -55,10 +56,10 @@ class WriteHooks:
         self._store: Store | None = None
         self._addresses: Addresses | None = None
 
-    def follow(self, store: Store) -> None:
-        """Know which addresses and ports are held, now and from now on."""
+    def follow(self, store: Store, gauge: Gauge) -> None:
+        """Know which addresses and ports are held, now and from now on.  gauge: of the cluster's clock."""
         self._store = store
-        self._addresses = Addresses(store, self._ids)
+        self._addresses = Addresses(store, self._ids, gauge)
         for stored in store.list(ADDRESSES):
             self._hold(stored, taken=True)
         store.subscribe(self._address_changed, [ADDRESSES])

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from kube32_sim.api.validation.addresses import is_ipv6, parse_ip
+from kube32_sim.clock import Gauge
 from kube32_sim.ids import Ids
 from kube32_sim.storage.immediate import run_now
 from kube32_sim.storage.interface import KeyExists, KeyMissing, Store
@@ -45,11 +47,12 @@ def address_object(name: str, service: JsonObject, uid: str, now: str) -> JsonOb
 
 
 class Addresses:
-    """Keeps the objects in step with the Services of a store."""
+    """Keeps the objects in step with the Services of a store.  gauge: busy while some are still to be deleted."""
 
-    def __init__(self, store: Store, ids: Ids) -> None:
+    def __init__(self, store: Store, ids: Ids, gauge: Gauge) -> None:
         self._store = store
         self._ids = ids
+        self._gauge = gauge
 
     def take(self, service: JsonObject, before: JsonObject | None, now: str) -> None:
         """Make the objects of the addresses that a Service is about to have."""
@@ -62,16 +65,21 @@ class Addresses:
 
     def give_back(self, names: Iterable[str]) -> None:
         """Delete objects once the write that gave their addresses back is done."""
-        asyncio.get_running_loop().call_soon(self._drop, tuple(sorted(names)))
+        self._gauge.up()
+        asyncio.get_running_loop().call_soon(self._turn, tuple(sorted(names)))
 
-    def _drop(self, names: Iterable[str]) -> None:
-        for name in names:
-            stored = self._store.get(ADDRESSES, name)
-            if stored is not None and is_ours(stored.object()) and not self._in_use(stored):
-                try:
-                    run_now(self._store.delete(ADDRESSES, name, lambda _: None))
-                except KeyMissing:
-                    continue
+    def _turn(self, names: Iterable[str]) -> None:
+        try:
+            for name in names:
+                self._drop(name)
+        finally:
+            self._gauge.down()
+
+    def _drop(self, name: str) -> None:
+        stored = self._store.get(ADDRESSES, name)
+        if stored is not None and is_ours(stored.object()) and not self._in_use(stored):
+            with suppress(KeyMissing):
+                run_now(self._store.delete(ADDRESSES, name, lambda _: None))
 
     def _in_use(self, stored: StoredObject) -> bool:
         """Whether the Service is back already, with the same address."""

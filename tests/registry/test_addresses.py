@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
@@ -57,7 +56,7 @@ async def test_an_address_is_there_before_its_service_and_goes_after_it(cluster:
     assert int(found["metadata"]["resourceVersion"]) < int(made["metadata"]["resourceVersion"])
     assert cluster.store.revision == int(made["metadata"]["resourceVersion"])
     await cluster.client.delete(SERVICES, "default", "a")
-    await asyncio.sleep(0)
+    await cluster.clock.rested()
     assert await names(cluster) == ["10.96.0.1"]
 
 
@@ -73,7 +72,7 @@ async def test_what_needs_no_address_has_none(cluster: Cluster) -> None:
     made = await cluster.client.update(SERVICES, "default", changed)
     assert await names(cluster) == ["10.96.0.1", "10.96.0.77"]
     await cluster.client.update(SERVICES, "default", {**made, "spec": {**made["spec"], "type": "ExternalName"}})
-    await asyncio.sleep(0)
+    await cluster.clock.rested()
     assert await names(cluster) == ["10.96.0.1"]
 
 
