@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
+import orjson
 import pytest
 from pod_objects import after, pod
 from strategy_objects import changed, context_of, created, row_of, texts
 
 from kube32_sim.api.strategies.pods import PodStrategy
+from kube32_sim.api.validation.pod_paths import overlapping_paths
 from kube32_sim.api.validation.pod_status import pod_status_warnings
+from kube32_sim.api.validation.pod_warnings import pod_template_warnings
 
 JsonObject = dict[str, Any]
 
@@ -224,9 +228,96 @@ def test_paths_that_overlap() -> None:
         {},
     ]
     assert warned(volumes=[{"name": "v", "projected": {"sources": sources}}]) == [
-        'volume "v" (Projected DownwardAPI): overlapping paths: "t/l" with "t"',
+        'volume "v" (Projected): overlapping paths: "t/l" (DownwardAPI) with "t" (Secret "s")',
         'volume "v" (Projected) has no sources provided',
     ]
+
+
+PROJECTED: dict[str, JsonObject] = {
+    'ConfigMap "Test"': {"configMap": {"name": "Test", "items": [{"key": "k", "path": "PATH"}]}},
+    'Secret "Test"': {"secret": {"name": "Test", "items": [{"key": "k", "path": "PATH"}]}},
+    "DownwardAPI": {"downwardAPI": {"items": [{"path": "PATH", "fieldRef": {"fieldPath": "metadata.name"}}]}},
+    "ServiceAccountToken": {"serviceAccountToken": {"path": "PATH"}},
+    'ClusterTrustBundle "Test"': {"clusterTrustBundle": {"name": "Test", "path": "PATH"}},
+    'ClusterTrustBundle "example.com/s"': {
+        "clusterTrustBundle": {"signerName": "example.com/s", "path": "PATH", "labelSelector": {}}
+    },
+    "PodCertificate key": {"podCertificate": {"keyPath": "PATH", "signerName": "e.com/s", "keyType": "ED25519"}},
+}
+
+
+def source_at(name: str, path: str) -> JsonObject:
+    found: JsonObject = orjson.loads(orjson.dumps(PROJECTED[name]).replace(b"PATH", path.encode()))
+    return found
+
+
+@pytest.mark.parametrize("paths", [("test", "test"), ("test", "test/file"), ("test/file", "test")])
+@pytest.mark.parametrize("name", PROJECTED)
+def test_a_projected_file_is_told_of_with_its_source(name: str, paths: tuple[str, str]) -> None:
+    sources = [source_at('Secret "Test"', paths[0]), source_at(name, paths[1])]
+    assert overlapping_paths([{"name": "v", "projected": {"sources": sources}}]) == [
+        f'volume "v" (Projected): overlapping paths: "{paths[1]}" ({name}) with "{paths[0]}" (Secret "Test")'
+    ]
+
+
+def test_each_pair_of_projected_files_is_told_of_once() -> None:
+    sources = [
+        source_at("DownwardAPI", "a/b"),
+        source_at('Secret "Test"', "a/"),
+        source_at("ServiceAccountToken", "a"),
+        source_at('ConfigMap "Test"', "ab"),
+    ]
+    head = 'volume "v" (Projected): overlapping paths: '
+    assert overlapping_paths([{"name": "v", "projected": {"sources": sources}}]) == [
+        f'{head}"a" (Secret "Test") with "a/b" (DownwardAPI)',
+        f'{head}"a" (ServiceAccountToken) with "a/b" (DownwardAPI)',
+        f'{head}"a" (ServiceAccountToken) with "a" (Secret "Test")',
+    ]
+
+
+def named_port(name: str, port: int) -> JsonObject:
+    return {"name": name, "containerPort": port}
+
+
+@pytest.mark.parametrize(
+    ("starting", "running", "told"),
+    [
+        ([], [["x"], ["x"]], [("containers[1].ports[0]", "containers[0].ports[0]")]),
+        ([], [["x"], ["y", "x"]], [("containers[1].ports[1]", "containers[0].ports[0]")]),
+        ([["x"], ["x"]], [[]], [("initContainers[1].ports[0]", "initContainers[0].ports[0]")]),
+        ([["x"]], [["x"]], [("containers[0].ports[0]", "initContainers[0].ports[0]")]),
+        (
+            [["x"]],
+            [["x"], ["x"]],
+            [(f"containers[{n}].ports[0]", "initContainers[0].ports[0]") for n in (0, 1)],
+        ),
+        ([["x"]], [["y"], ["", ""]], []),
+    ],
+)
+@pytest.mark.parametrize("at", ["", "spec.template"])
+def test_ports_of_one_name(starting: list[list[str]], running: list[list[str]], told: Any, at: str) -> None:
+    numbers = count(1)
+    containers = [
+        [{"ports": [named_port(n, next(numbers)) for n in names]} for names in many] for many in (starting, running)
+    ]
+    template = {"spec": {"initContainers": containers[0], "containers": containers[1]}}
+    spec = f"{at}.spec" if at else "spec"
+    assert pod_template_warnings(template, at) == [
+        f'{spec}.{here}: duplicate port name "x" with {spec}.{there}, services and probes that select ports by name '
+        f"will use {spec}.{there}"
+        for here, there in told
+    ]
+
+
+@pytest.mark.parametrize(("value", "told"), [("a b", True), ("-1", True), ("x" * 64, True), ("", False), ("ok", False)])
+def test_preferred_values_that_no_node_has(value: str, told: bool) -> None:
+    expression = {"key": "k", "operator": "In", "values": ["fine", value]}
+    wished = [{"weight": 1, "preference": {"matchExpressions": [expression]}}]
+    found = warned(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wished}})
+    at = "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference"
+    assert [text.partition(" is invalid, ")[0] for text in found] == (
+        [f"{at}.matchExpressions[0].values[1]: {value}"] if told else []
+    )
 
 
 def test_ports_on_an_address_without_a_host_port() -> None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 JsonObject = dict[str, Any]
 
 _MOST_PATHS = 200
 """Of one volume that are looked at: each is compared with those before it, and more warnings help nobody."""
+_LISTS = ("configMap", "secret", "downwardAPI")
+_CERTIFICATE = (("certificateChainPath", "chain"), ("keyPath", "key"), ("credentialBundlePath", "credential bundle"))
 
 
 def overlapping_paths(volumes: Iterable[JsonObject]) -> list[str]:
     found: list[str] = []
     for volume in volumes:
-        for kind in ("configMap", "secret", "downwardAPI"):
+        for kind in _LISTS:
             source = volume.get(kind)
             if source and source.get("items"):
-                found += _overlaps(_paths(source), f"{_head(volume)} ({_named(kind, source)}): overlapping paths")
+                files = ((path, "") for path in _paths(source))
+                found += _overlaps(files, f"{_head(volume)} ({_named(kind, source)})", [])
         if projected := volume.get("projected"):
             found += _projected(projected.get("sources") or (), _head(volume))
     return found
@@ -32,43 +36,48 @@ def _named(kind: str, source: JsonObject) -> str:
         return f'ConfigMap "{source.get("name", "")}"'
     if kind == "secret":
         return f'Secret "{source.get("secretName") or source.get("name", "")}"'
-    return "DownwardAPI" if kind == "downwardAPI" else "ServiceAccountToken"
+    return "DownwardAPI"
 
 
 def _paths(source: JsonObject) -> list[str]:
-    return [item.get("path", "") for item in (source.get("items") or ())[:_MOST_PATHS]]
+    return [item.get("path", "") for item in source.get("items") or ()]
 
 
 def _projected(sources: Iterable[JsonObject], head: str) -> list[str]:
     found: list[str] = []
-    seen: set[str] = set()
+    seen: list[tuple[str, str]] = []
     for source in sources:
         if not source:
             found.append(f"{head} (Projected) has no sources provided")
-            continue
-        kind = next(
-            (kind for kind in ("configMap", "secret", "downwardAPI") if (source.get(kind) or {}).get("items")), ""
-        )
-        if not kind and "serviceAccountToken" not in source:
-            continue
-        kind = kind or "serviceAccountToken"
-        paths = _paths(source[kind]) if kind != "serviceAccountToken" else [source[kind].get("path", "")]
-        text = f"{head} (Projected {_named(kind, source[kind])}): overlapping paths"
-        found += _overlaps(paths, text)
-        found += _overlaps(sorted([*set(paths), *seen])[:_MOST_PATHS], text)
-        seen.update(paths)
+        found += _overlaps(((path, f" ({name})") for path, name in _files(source)), f"{head} (Projected)", seen)
     return found
 
 
-def _overlaps(paths: Sequence[str], text: str) -> list[str]:
+def _files(source: JsonObject) -> Iterator[tuple[str, str]]:
+    """The paths of a projected source, each with what is named as its origin."""
+    for kind in _LISTS:
+        if (source.get(kind) or {}).get("items"):
+            yield from ((path, _named(kind, source[kind])) for path in _paths(source[kind]))
+            return
+    if (token := source.get("serviceAccountToken")) is not None:
+        yield token.get("path", ""), "ServiceAccountToken"
+    elif (bundle := source.get("clusterTrustBundle")) is not None:
+        yield bundle.get("path", ""), f'ClusterTrustBundle "{bundle.get("name") or bundle.get("signerName", "")}"'
+    elif (certificate := source.get("podCertificate")) is not None:
+        yield from ((certificate[key], f"PodCertificate {what}") for key, what in _CERTIFICATE if certificate.get(key))
+
+
+def _overlaps(files: Iterable[tuple[str, str]], head: str, seen: list[tuple[str, str]]) -> list[str]:
+    """One line for each pair of files, paths with what is shown behind them; `seen` takes them in."""
     found: list[str] = []
-    seen: list[str] = []
-    for path in (each.rstrip("/") for each in paths):
-        other = next((each for each in seen if _collide(each, path)), None)
-        if other is not None:
-            found.append(f'{text}: "{path}" with "{other}"')
-        if path not in seen:
-            seen.append(path)
+    for full, origin in islice(files, _MOST_PATHS - len(seen)):
+        path = full.rstrip("/")
+        found += [
+            f'{head}: overlapping paths: "{path}"{origin} with "{other}"{its}'
+            for other, its in seen
+            if _collide(path, other)
+        ]
+        seen.append((path, origin))
     return found
 
 

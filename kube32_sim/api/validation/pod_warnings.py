@@ -11,6 +11,7 @@ import orjson
 from kube32_sim.api.quantity import NANO, parse
 from kube32_sim.api.validation.addresses import ip_warnings
 from kube32_sim.api.validation.names import dns1123_label
+from kube32_sim.api.validation.node_labels import DEPRECATED_NODE_LABELS, term_warnings
 from kube32_sim.api.validation.pod_annotations import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD, annotated_profiles
 from kube32_sim.api.validation.pod_paths import overlapping_paths
 from kube32_sim.api.validation.pod_windows import all_containers
@@ -18,13 +19,6 @@ from kube32_sim.api.validation.storage_claims import claim_warnings
 
 JsonObject = dict[str, Any]
 
-DEPRECATED_NODE_LABELS = {
-    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
-    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
-    "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
-    "failure-domain.beta.kubernetes.io/zone": 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
-    "beta.kubernetes.io/instance-type": 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
-}
 _DEPRECATED_ANNOTATIONS = {
     "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
     "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
@@ -108,7 +102,7 @@ def pod_template_warnings(template: JsonObject, path: str) -> list[str]:
         if annotations:
             found += _annotation_warnings(container, annotations, f"{at}metadata.annotations", has_profile)
         found += _container_warnings(container, where)
-    found += _port_warnings(containers)
+    found += _port_warnings(containers) + _port_name_warnings(containers)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         why = "must be >= 0; negative values are invalid and will be treated as 1"
         found.append(f"{at}spec.terminationGracePeriodSeconds: {why}")
@@ -162,9 +156,9 @@ def _placement_warnings(spec: JsonObject, path: str) -> list[str]:
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     at = f"{path}.affinity.nodeAffinity"
     for index, term in enumerate((affinity.get(_NEEDED) or {}).get("nodeSelectorTerms") or ()):
-        found += _term_warnings(term, f"{at}.{_NEEDED}.nodeSelectorTerms[{index}]")
+        found += term_warnings(term, f"{at}.{_NEEDED}.nodeSelectorTerms[{index}]")
     for index, term in enumerate(affinity.get(_WISHED) or ()):
-        found += _term_warnings(term.get("preference") or {}, f"{at}.{_WISHED}[{index}].preference")
+        found += term_warnings(term.get("preference") or {}, f"{at}.{_WISHED}[{index}].preference", values=True)
     for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         where, key = f"{path}.topologySpreadConstraints[{index}]", constraint.get("topologyKey", "")
         if key in DEPRECATED_NODE_LABELS:
@@ -172,14 +166,6 @@ def _placement_warnings(spec: JsonObject, path: str) -> list[str]:
         if constraint.get("labelSelector") is None:
             found.append(f"{where}.labelSelector: a null labelSelector results in matching no pod")
     return found
-
-
-def _term_warnings(term: JsonObject, path: str) -> list[str]:
-    return [
-        f"{path}.matchExpressions[{index}].key: {each['key']} is {DEPRECATED_NODE_LABELS[each['key']]}"
-        for index, each in enumerate(term.get("matchExpressions") or ())
-        if each.get("key") in DEPRECATED_NODE_LABELS
-    ]
 
 
 def _volume_warnings(spec: JsonObject, path: str) -> list[str]:
@@ -265,6 +251,22 @@ def _port_warnings(containers: list[tuple[JsonObject, str]]) -> list[str]:
                     found.append(f"{at}: {text} port definition with {where}")
             if len(others) < _MOST_COMPARED:
                 others.append((at, port))
+    return found
+
+
+def _port_name_warnings(containers: list[tuple[JsonObject, str]]) -> list[str]:
+    """Whoever selects a port by its name gets the first of that name."""
+    found: list[str] = []
+    first: dict[str, str] = {}
+    for container, path in containers:
+        for index, port in enumerate(container.get("ports") or ()):
+            name, at = port.get("name"), f"{path}.ports[{index}]"
+            if not name:
+                continue
+            other = first.setdefault(name, at)
+            if other != at:
+                why = f"services and probes that select ports by name will use {other}"
+                found.append(f'{at}: duplicate port name "{name}" with {other}, {why}')
     return found
 
 
