@@ -22,9 +22,16 @@ def body(kind: str, api_version: str = "v1", **rest: Any) -> JsonObject:
 def test_the_table_finds_strategies() -> None:
     assert isinstance(strategy_for("", "Pod"), PodStrategy)
     assert type(strategy_for("example.com", "Unknown")) is Strategy
-    assert strategy_for("", "Event").create_on_update
     assert not strategy_for("coordination.k8s.io", "Lease").unconditional_update
     assert TABLE.by_path("", "v1", "nodes").strategy is strategy_for("", "Node")  # type: ignore[union-attr]
+
+
+def test_kinds_that_a_put_creates() -> None:
+    """Upstream's strategies whose AllowCreateOnUpdate is true."""
+    assert {row.kind for row in TABLE if row.strategy.create_on_update} == {
+        *("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+        *("Endpoints", "Event", "Lease", "LimitRange", "RuntimeClass", "Service"),
+    }
 
 
 def test_a_node_keeps_the_status_it_comes_with() -> None:

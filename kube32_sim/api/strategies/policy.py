@@ -7,6 +7,7 @@ from typing import Any
 from kube32_sim.api.errors import FieldError
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.spec import ALL_METADATA, SpecStrategy, Unversioned
+from kube32_sim.api.validation import node_labels
 from kube32_sim.api.validation import policy_flow as flow
 from kube32_sim.api.validation import policy_rules as rules
 from kube32_sim.api.validation.policy_autoscaler import validate_autoscaler, validate_autoscaler_status
@@ -73,6 +74,7 @@ def _default_rules(rules: JsonObject, defaults: JsonObject) -> None:
 
 
 class RuntimeClass(Strategy):
+    create_on_update = True
     unconditional_update = False
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
@@ -80,6 +82,9 @@ class RuntimeClass(Strategy):
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return self.validate(obj, context) + rules.runtime_class_fixed(obj, old)
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        return node_labels.scheduling_warnings(obj)
 
 
 class FlowSchema(SpecStrategy):

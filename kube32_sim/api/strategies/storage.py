@@ -11,6 +11,7 @@ from kube32_sim.api.errors import FieldError
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.pod_defaults import default_volume
 from kube32_sim.api.strategies.spec import ALL_METADATA, SpecStrategy, Unversioned
+from kube32_sim.api.validation import node_labels
 from kube32_sim.api.validation import storage_claims as claims
 from kube32_sim.api.validation import storage_classes as classes
 from kube32_sim.api.validation import storage_devices as devices
@@ -109,6 +110,9 @@ class StorageClass(Strategy):
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return self.validate(obj, context) + classes.storage_class_fixed(obj, old)
 
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        return node_labels.topology_warnings(obj.get("allowedTopologies") or ())
+
 
 class VolumeAttributesClass(Strategy):
     returns_deleted = True
@@ -176,6 +180,9 @@ class CsiStorageCapacity(Strategy):
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return self.validate(obj, context) + classes.csi_storage_capacity_fixed(obj, old)
+
+    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        return node_labels.selector_warnings(obj.get("nodeTopology"), "nodeTopology")
 
 
 class ResourceClaim(SpecStrategy):

@@ -8,6 +8,7 @@ from typing import Any
 from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, not_supported, required
 from kube32_sim.api.quantity import NANO
 from kube32_sim.api.validation.config_limits import nanos
+from kube32_sim.api.validation.node_labels import node_affinity_warnings
 from kube32_sim.api.validation.pod_scheduling import validate_node_selector
 from kube32_sim.api.validation.storage_claims import claim_warnings as claim_warnings
 from kube32_sim.api.validation.storage_claims import deprecated_class
@@ -169,6 +170,7 @@ def volume_warnings(obj: JsonObject) -> list[str]:
         found.append(f"metadata.annotations[{_OLD_OPTIONS}]: {why}")
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         found.append(f"spec.persistentVolumeReclaimPolicy: {_RECYCLE}")
+    found += node_affinity_warnings(spec.get("nodeAffinity"), "spec.nodeAffinity")
     for kind in SOURCES:
         if kind in _GONE and spec.get(kind) is not None:
             since, gone = _GONE[kind]
