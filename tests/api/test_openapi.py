@@ -105,6 +105,13 @@ def test_schemas_keep_kubernetes_extensions() -> None:
     assert document("/openapi/v2")["definitions"]["io.k8s.apimachinery.pkg.api.resource.Quantity"]["type"] == "string"
 
 
+def test_types_of_fields_are_described() -> None:
+    """kubectl explain goes on with the type's own words where a field has said its own."""
+    for definition in (document("/openapi/v2")["definitions"], document("/openapi/v3/api/v1")["components"]["schemas"]):
+        for name in ("api.resource.Quantity", "util.intstr.IntOrString", "apis.meta.v1.Time", "apis.meta.v1.FieldsV1"):
+            assert definition[f"io.k8s.apimachinery.pkg.{name}"]["description"], name
+
+
 def test_documents_are_cacheable() -> None:
     answer = get("/openapi/v3/apis/apps/v1")
     etag = answer.headers["ETag"]

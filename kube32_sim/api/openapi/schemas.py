@@ -24,12 +24,28 @@ INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
 
 _OLD_PREFIX = len("#/$defs/")
 _IDENTITY = ("apiVersion", "kind")
-_SPECIAL: dict[tuple[str, Flavour], JsonObject] = {
-    (QUANTITY, 2): {"type": "string"},
-    (QUANTITY, 3): {"oneOf": [{"type": "string"}, {"type": "number"}]},
-    (INT_OR_STRING, 2): {"type": "string", "format": "int-or-string"},
-    (INT_OR_STRING, 3): {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
+_QUANTITY: JsonObject = {
+    "description": (
+        "Quantity is an amount of something, such as memory or processing time: a decimal number with an optional "
+        "unit behind it.\n\nUnits are powers of 1000 (n, u, m, k, M, G, T, P, E), powers of 1024 (Ki, Mi, Gi, Ti, Pi, "
+        "Ei), or an exponent of ten (e3, E6). Amounts are kept in the shortest form that says the same: 1500m stays, "
+        "1000m becomes 1. A plain number is taken like its text."
+    )
 }
+_INT_OR_STRING: JsonObject = {
+    "description": (
+        "IntOrString is either a whole number of 32 bits or a text: a port by its number or by its name, an amount "
+        'as a count or as a percentage. It is written as what it is, 80 or "http".'
+    ),
+    "format": "int-or-string",
+}
+_SPECIAL: dict[tuple[str, Flavour], JsonObject] = {
+    (QUANTITY, 2): {**_QUANTITY, "type": "string"},
+    (QUANTITY, 3): {**_QUANTITY, "oneOf": [{"type": "string"}, {"type": "number"}]},
+    (INT_OR_STRING, 2): {**_INT_OR_STRING, "type": "string"},
+    (INT_OR_STRING, 3): {**_INT_OR_STRING, "oneOf": [{"type": "integer"}, {"type": "string"}]},
+}
+"""The definitions that the schema package tells least of: what Go reads and writes in a way of its own."""
 _NESTED = ("items", "additionalProperties")
 
 
