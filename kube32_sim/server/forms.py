@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import orjson
 
 from kube32_sim.api import conversion, tables
-from kube32_sim.api.decode import empty
+from kube32_sim.api.managed.manager import empty
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.clock import Clock
 from kube32_sim.registry.reading import Page
@@ -93,16 +93,11 @@ def listing(form: Form, row: ResourceType, page: Page) -> Listing:
     return Listing(head, form.array, form.items(row, page))
 
 
-@lru_cache(maxsize=512)
-def empty_parts(schema: str) -> JsonObject:
-    """What an object of a type shows though nothing is in it: Go encodes an empty Pod with spec and status."""
-    if not schema:
-        return {}
-    return {key: value for key, value in empty(schema).items() if key != "metadata"}
-
-
 def _marking(row: ResourceType, metadata: JsonObject) -> JsonObject:
-    return {"kind": row.kind, "apiVersion": row.api_version, "metadata": metadata, **empty_parts(row.schema)}
+    """An object with nothing in it, which Go writes with spec and status, and with null for lists."""
+    obj: JsonObject = {"kind": row.kind, "apiVersion": row.api_version, "metadata": {}, **empty(row)}
+    obj["metadata"] = metadata
+    return obj
 
 
 class JsonForm:

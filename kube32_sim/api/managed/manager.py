@@ -38,6 +38,7 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _METADATA = field("metadata")
 _BY_SERVER = resets.STRIPPED[_METADATA]
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_LABEL_SELECTOR = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
 KUBECTL = "kubectl"
 """The applier for which what `kubectl apply` has left behind counts as its own."""
 UNKNOWN = "unknown"
@@ -98,10 +99,12 @@ def _empty(key: str) -> bytes:
 
 
 def _add_lists(obj: JsonObject, definition: JsonObject) -> None:
-    """Lists and maps that Go never leaves out: they are there from the beginning, and merely fill."""
+    """Lists, maps and selectors that Go never leaves out: they are there from the beginning, and merely fill."""
     properties = definition.get("properties", {})
     for name in definition.get("required", ()):
-        if schema.reference(properties[name]) is None and schema.json_type(properties[name]) in ("array", "object"):
+        of = schema.reference(properties[name])
+        kind = schema.json_type(properties[name]) if of is None else None
+        if of == _LABEL_SELECTOR or kind in ("array", "object"):
             obj.setdefault(name, None)
     for name, value in obj.items():
         if isinstance(value, dict):
