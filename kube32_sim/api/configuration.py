@@ -33,7 +33,20 @@ def _read(data: bytes) -> tuple[Any, list[str]]:
 
 
 def _not_read(error: Exception) -> errors.ApiError:
-    return errors.bad_request(f"error decoding YAML: {error}")
+    converting = "error converting YAML to JSON: " if str(error).startswith("yaml: ") else ""
+    return errors.bad_request(f"error decoding YAML: {converting}{error}")
+
+
+def _no_object(value: Any) -> errors.ApiError:
+    names = {list: "array", str: "string", bool: "bool"}
+    why = f"cannot unmarshal {names.get(value.__class__, 'number')} into Go value of type map[string]interface {{}}"
+    return errors.bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: json: {why}")
+
+
+def _repeats(repeated: list[str]) -> errors.ApiError:
+    told = "".join(f"\n  {each}" for each in repeated)
+    why = f"error converting YAML to JSON: yaml: unmarshal errors:{told}"
+    return errors.bad_request(f"error strict decoding YAML: {why}")
 
 
 class Configuration:
@@ -43,9 +56,9 @@ class Configuration:
         """Raises ApiError 400: no YAML, an object of another type, a key twice where that is refused."""
         value, repeated = _read(data)
         if value is not None and not isinstance(value, dict):
-            raise errors.bad_request("error decoding YAML: the document is no object")
+            raise _no_object(value)
         if repeated and field_validation == strictness.STRICT:
-            raise errors.bad_request(f"error strict decoding YAML: {', '.join(repeated)}")
+            raise _repeats(repeated)
         self.value: JsonObject = value or {}
         self.warnings: list[str] = [] if field_validation == strictness.IGNORE else list(repeated)
         self._row = row

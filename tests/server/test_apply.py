@@ -68,8 +68,8 @@ TWICE = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: '1'\
 async def test_a_key_that_comes_twice(wire: Wire) -> None:
     strict = await apply(wire, f"{MAPS}/c", TWICE, fieldValidation="Strict")
     assert (strict.status, strict.json()["reason"]) == (400, "BadRequest")
-    assert strict.json()["message"].startswith("error strict decoding YAML: ")
-    assert 'line 6: key "a" already set in map' in strict.json()["message"]
+    why = 'error converting YAML to JSON: yaml: unmarshal errors:\n  line 6: key "a" already set in map'
+    assert strict.json()["message"] == f"error strict decoding YAML: {why}"
     warned = await apply(wire, f"{MAPS}/c", TWICE, fieldValidation="Warn")
     assert (warned.status, warned.json()["data"]) == (201, {"a": "2"})
     assert 'key \\"a\\" already set in map' in warned.header("Warning")
@@ -80,8 +80,12 @@ async def test_a_key_that_comes_twice(wire: Wire) -> None:
 @pytest.mark.parametrize(
     ("config", "code", "message"),
     [
-        (b"[]", 400, "error decoding YAML: the document is no object"),
-        (b"{", 400, "error decoding YAML: "),
+        (b"[]", 400, "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmar"),
+        (b"- a\n", 400, "json: cannot unmarshal array into Go value of type map[string]interface {}"),
+        (b"'1'", 400, "json: cannot unmarshal string into Go value of type map[string]interface {}"),
+        (b"1", 400, "json: cannot unmarshal number into Go value of type map[string]interface {}"),
+        (b"yes", 400, "json: cannot unmarshal bool into Go value of type map[string]interface {}"),
+        (b"{", 400, "error decoding YAML: error converting YAML to JSON: yaml: line "),
         (config_map() | {"kind": "Secret"}, 400, "invalid object type: /v1, Kind=Secret"),
         (config_map() | {"apiVersion": 1, "kind": []}, 400, "invalid object type: /, Kind="),
         (config_map() | {"apiVersion": "v2"}, 400, "invalid object type: /v2, Kind=ConfigMap"),
