@@ -6,6 +6,7 @@ long lists in pieces (`Listing`).  All is plain computing; who calls sees to it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -16,6 +17,12 @@ from kube32_sim.api import media
 
 JsonObject = dict[str, Any]
 _STRING = "tag:yaml.org,2002:str"
+_TIME = r"[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:[.,][0-9]+)?"
+_TAKEN_FOR_OTHER = re.compile(
+    rf"[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}(?:[Tt]{_TIME}(?:Z|[-+][0-9]{{2}}:[0-9]{{2}})| {_TIME})?"
+    r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?|<<"
+)
+"""Times, numbers to the base of 60 and the merge key, as Go's YAML knows them."""
 
 
 class Listing(NamedTuple):
@@ -76,8 +83,9 @@ def _dumper() -> Any:
             return True
 
     def text_node(dumper: Any, text: str) -> Any:
-        """Text that Go would read as something else is quoted: PyYAML alone would not for `y` or `1e3`."""
-        style = "|" if "\n" in text else None if is_text(text) else '"'
+        """Text that Go might read as something else has double quotes; PyYAML alone would not have, or single ones."""
+        plain = is_text(text) and _TAKEN_FOR_OTHER.fullmatch(text) is None
+        style = "|" if "\n" in text else None if plain else '"'
         return dumper.represent_scalar(_STRING, text, style=style)
 
     Dumper.add_representer(str, text_node)

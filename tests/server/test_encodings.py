@@ -161,6 +161,28 @@ async def test_bookmarks_have_the_form_of_their_watch(bare: Cluster, media: str)
             assert obj["metadata"]["resourceVersion"]
 
 
+def test_the_object_of_a_bookmark_is_an_empty_one_as_go_writes_it(bare: Cluster) -> None:
+    from kube32_sim.server.forms import JsonForm, Shapes
+
+    form, table = JsonForm(Shapes(bare.registry.table)), bare.registry.table
+    template = {"metadata": {}, "spec": {"containers": None}}
+    for path, parts in {
+        ("", "v1", "pods"): {"spec": {"containers": None}, "status": {}},
+        ("", "v1", "configmaps"): {},
+        ("apps", "v1", "deployments"): {
+            "spec": {"selector": None, "strategy": {}, "template": template},
+            "status": {},
+        },
+        ("rbac.authorization.k8s.io", "v1", "roles"): {"rules": None},
+        ("networking.k8s.io", "v1", "networkpolicies"): {"spec": {"podSelector": {}}},
+    }.items():
+        row = table.by_path(*path)
+        assert row is not None
+        shown = json.loads(form.bookmark(row, {"resourceVersion": "1"}))
+        identity = {"kind": row.kind, "apiVersion": row.api_version, "metadata": {"resourceVersion": "1"}}
+        assert shown == identity | parts
+
+
 async def test_every_table_can_show_a_bookmark(bare: Cluster) -> None:
     from kube32_sim.server.forms import Shapes, TableForm
 
@@ -230,6 +252,28 @@ def test_texts_stay_texts(text: str) -> None:
     data = to_yaml({"k": text, "l": [text]})
     assert yamltext.loads(data) == ({"k": text, "l": [text]}, [])
     assert yaml.safe_load(data) == {"k": text, "l": [text]}
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("2026-01-02T03:04:05Z", '"2026-01-02T03:04:05Z"'),
+        ("2026-01-02T03:04:05.678901+01:00", '"2026-01-02T03:04:05.678901+01:00"'),
+        ("2026-01-02", '"2026-01-02"'),
+        ("1:30", '"1:30"'),
+        ("<<", '"<<"'),
+        ("", '""'),
+        ("null", '"null"'),
+        ("yes", '"yes"'),
+        ("10", '"10"'),
+        ("a: b", "'a: b'"),
+        ("10.0.0.1", "10.0.0.1"),
+        ("10m", "10m"),
+        ("plain text", "plain text"),
+    ],
+)
+def test_texts_are_quoted_as_go_quotes_them(text: str, written: str) -> None:
+    assert to_yaml({"k": text}).decode() == f"k: {written}\n"
 
 
 async def test_errors_and_missing_paths_in_yaml(wire: Wire) -> None:
