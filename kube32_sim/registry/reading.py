@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import base64
-import binascii
+import posixpath
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import orjson
 
-from kube32_sim.api import errors, selectors
+from kube32_sim.api import errors, jsontext, selectors
 from kube32_sim.api.field_selectors import FieldSelector
 from kube32_sim.api.resources import ResourceType
-from kube32_sim.storage.interface import Compacted, Store
+from kube32_sim.storage.interface import Compacted, JsonObject, Store
 from kube32_sim.storage.objects import StoredObject
 from kube32_sim.storage.watching import Selection
 
+_NOT_BASE64 = re.compile(r"[^A-Za-z0-9_-]")
 LIST_TOO_OLD = "The resourceVersion for the provided list is too old."
 CONTINUE_TOO_OLD = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -74,22 +76,40 @@ def encode_continue(revision: int, key: str) -> str:
 
 
 def decode_continue(token: str) -> tuple[int, str]:
-    """(revision, key after which to go on); revision -1: as of now."""
-    try:
-        data = orjson.loads(base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True))
-    except (ValueError, binascii.Error):
-        raise _bad_token("it is not one that this server made") from None
-    fields = data if isinstance(data, dict) else {}
-    version, revision, start = (fields.get(name) for name in ("v", "rv", "start"))
+    """(revision, key after which to go on); revision below 0: as of now.  Raises ApiError 400, in upstream's words."""
+    fields = _token_fields(token)
+    version, revision, start = fields.get("v") or "", fields.get("rv") or 0, fields.get("start") or ""
+    for name, value, kind in (("v", version, str), ("rv", revision, int), ("start", start, str)):
+        if type(value) is not kind:
+            raise _bad_token(f": json: cannot unmarshal into Go struct field continueToken.{name}")
     if version != "meta.k8s.io/v1":
-        raise _bad_token(f"its version is not meta.k8s.io/v1 but {version!r}")
-    if type(revision) is not int or type(start) is not str or start[-1:] != "\0":
-        raise _bad_token("it says no position")
-    return revision, start[:-1]
+        raise _bad_token(f": server does not recognize this encoded version {version}")
+    if not revision:
+        raise _bad_token(": incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+    if not start:
+        raise _bad_token(": encoded start key empty (version meta.k8s.io/v1)")
+    key = start.removeprefix("/") or "/"
+    if key[0] == "/" or posixpath.normpath(f"/{key}") != f"/{key}" or key[-1] != "\0":
+        raise _bad_token(f": {start}")
+    return revision, key[:-1]
+
+
+def _token_fields(token: str) -> JsonObject:
+    illegal = _NOT_BASE64.search(token)
+    if illegal is not None or len(token) % 4 == 1:
+        at = illegal.start() if illegal is not None else len(token) - 1
+        raise _bad_token(f": illegal base64 data at input byte {len(token[:at].encode())}")
+    try:
+        fields = jsontext.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+    except jsontext.JsonError as error:
+        raise _bad_token(f": {error}") from None
+    if not isinstance(fields, dict):
+        raise _bad_token(": json: cannot unmarshal into Go value of type storage.continueToken")
+    return fields
 
 
 def _bad_token(why: str) -> errors.ApiError:
-    return errors.bad_request(f"invalid continue token: continue key is not valid: {why}")
+    return errors.bad_request(f"invalid continue token: continue key is not valid{why}")
 
 
 def _candidates(
@@ -159,9 +179,9 @@ def list_page(
     if continue_token:
         at, after = decode_continue(continue_token)
         if selection.namespace and not after.startswith(f"{selection.namespace}/"):
-            raise _bad_token("it is of another namespace's list")
+            raise _bad_token(": it is of another namespace's list")
         if at > store.revision:
-            raise _bad_token("it is of a revision that is still to come")
+            raise _bad_token(": it is of a revision that is still to come")
         if at < 0:
             at = store.revision
     if limit <= 0 and after is None and at >= store.revision:

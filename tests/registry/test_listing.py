@@ -120,6 +120,23 @@ async def test_tokens_of_nobodys_making_are_refused(store: MemoryStore, bad: str
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
 
 
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (token(rv=0), ": incorrect encoded start resourceVersion (version meta.k8s.io/v1)"),
+        (token(start=""), ": encoded start key empty (version meta.k8s.io/v1)"),
+        (token(start="a/../b\0"), ": a/../b\0"),
+        (token(v="v9"), ": server does not recognize this encoded version v9"),
+        ("ab%d", ": illegal base64 data at input byte 2"),
+    ],
+)
+async def test_what_is_wrong_with_a_token_is_told_in_upstreams_words(store: MemoryStore, bad: str, why: str) -> None:
+    await put(store, "a", "b")
+    with pytest.raises(ApiError) as caught:
+        page(store, "a", limit=1, continue_token=bad.rstrip("="))
+    assert caught.value.message == f"invalid continue token: continue key is not valid{why}"
+
+
 async def test_a_token_does_not_open_other_namespaces(store: MemoryStore) -> None:
     await put(store, "a", "b", "c")
     await put(store, "c", "d")
