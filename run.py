@@ -22,6 +22,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 CLONE = os.path.dirname(os.path.abspath(__file__))
@@ -74,16 +76,28 @@ def prepare(purpose: str) -> None:
     wanted = fingerprint()
     if wanted in (prepared_for("dev"), prepared_for(purpose)):
         return
-    lock = only_one()
-    if wanted in (prepared_for("dev"), prepared_for(purpose)):
-        return  # another run did it while this one waited
-    if prepared_for("dev"):
-        purpose = "dev"  # do not take the tests' tools away again
-    say(f"installing what {'the tests need' if purpose == 'dev' else 'it needs'} into {VENV} (once, about a minute)")
-    install(make_venv(), "[dev]" if purpose == "dev" else "")
-    with open(stamp(purpose), "w") as file:
-        file.write(wanted)
-    os.close(lock)
+    with only_one():
+        if wanted in (prepared_for("dev"), prepared_for(purpose)):
+            return  # another run did it while this one waited
+        if prepared_for("dev"):
+            purpose = "dev"  # do not take the tests' tools away again
+        needed = "what the tests need" if purpose == "dev" else "what it needs"
+        say(f"installing {needed} into {VENV} (once, about a minute)")
+        if prepared_for("run") == wanted:
+            install(find_pip(), tools())  # and nothing else is touched: others may be running from there
+        else:
+            install(make_venv(), ["--editable", CLONE + ("[dev]" if purpose == "dev" else "")])
+        with open(stamp(purpose), "w") as file:
+            file.write(wanted)
+
+
+def tools() -> list[str]:
+    """What the tests need besides, with what it has to go with."""
+    import tomllib
+
+    with open(os.path.join(CLONE, "pyproject.toml"), "rb") as file:
+        project = tomllib.load(file)["project"]
+    return [*project["dependencies"], *project["optional-dependencies"]["dev"]]
 
 
 def need_clients(options: list[str]) -> bool:
@@ -119,45 +133,67 @@ def prepared_for(purpose: str) -> str:
         return ""
 
 
-def only_one() -> int:
-    """Wait until no other run prepares .venv; answers a file descriptor that keeps others out until it is closed."""
+@contextmanager
+def only_one() -> Iterator[None]:
+    """Wait until no other run prepares .venv, and keep others out meanwhile."""
     try:
         os.makedirs(VENV, exist_ok=True)
         lock = os.open(os.path.join(VENV, "lock"), os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         sys.exit(f"run.py: cannot write to {VENV}: {error.strerror}")
-    if not WINDOWS:
-        import fcntl
+    try:
+        if not WINDOWS:
+            take(lock)
+        yield
+    finally:
+        os.close(lock)
 
+
+def take(lock: int) -> None:
+    """Lock a file and write our process id into it; who waits for another tells whom."""
+    import fcntl
+
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pid = os.pread(lock, 20, 0).decode() or "just started"
+        say(f"waiting for another run.py (pid {pid}) to finish installing")
         fcntl.flock(lock, fcntl.LOCK_EX)
-    return lock
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, str(os.getpid()).encode(), 0)
 
 
 def make_venv() -> list[str]:
-    """An empty .venv; answers the pip to fill it with: its own or, where Python came without, another."""
+    """An empty .venv; answers the pip to fill it with."""
     for entry in os.scandir(VENV):
         if entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry.path)
         elif entry.name != "lock":
             os.remove(entry.path)
     make = [sys.executable, "-m", "venv"]
-    if has("ensurepip") and subprocess.call([*make, VENV], stdout=subprocess.DEVNULL) == 0:
-        return [PYTHON, "-m", "pip"]
-    if subprocess.call([*make, "--without-pip", VENV]) != 0:
+    with_pip = has("ensurepip") and subprocess.call([*make, VENV], stdout=subprocess.DEVNULL) == 0
+    if not with_pip and subprocess.call([*make, "--without-pip", VENV]) != 0:
         sys.exit("run.py: this Python cannot make virtual environments (on Debian: apt install python3-venv)")
+    return find_pip()
+
+
+def find_pip() -> list[str]:
+    """The pip of .venv or, where Python came without, another."""
+    if has("pip", PYTHON):
+        return [PYTHON, "-m", "pip"]
     if has("pip"):
         return [sys.executable, "-m", "pip", "--python", PYTHON]
     return [PYTHON, os.path.join(fetch_pip(), "pip")]
 
 
-def has(module: str) -> bool:
-    return subprocess.call([sys.executable, "-c", f"import {module}"], stderr=subprocess.DEVNULL) == 0
+def has(module: str, python: str = sys.executable) -> bool:
+    return subprocess.call([python, "-c", f"import {module}"], stderr=subprocess.DEVNULL) == 0
 
 
-def install(pip: list[str], extra: str) -> None:
+def install(pip: list[str], what: list[str]) -> None:
     options = ["--quiet", "--disable-pip-version-check", "--no-input"]
     environment = {**os.environ, "PIP_REQUIRE_VIRTUALENV": "0", "PIP_USER": "0"}
-    if subprocess.call([*pip, "install", *options, "--editable", CLONE + extra], env=environment) != 0:
+    if subprocess.call([*pip, "install", *options, *what], env=environment) != 0:
         sys.exit("run.py: installing failed; what pip said is above")
 
 

@@ -12,6 +12,13 @@ from kube32_sim.arguments import PROGRAM
 from kube32_sim.options import KUBECONFIG
 
 CLONE = Path(run.__file__).parent
+PROJECT = """\
+[project]
+dependencies = ["aiohttp>=3"]
+
+[project.optional-dependencies]
+dev = ["pytest>=8"]
+"""
 
 
 @pytest.fixture
@@ -19,37 +26,88 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """run.py looks at a folder of its own."""
     monkeypatch.setattr(run, "CLONE", str(tmp_path))
     monkeypatch.setattr(run, "VENV", str(tmp_path / ".venv"))
-    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    (tmp_path / "pyproject.toml").write_text(PROJECT)
     return tmp_path
 
 
 @pytest.fixture
 def installed(clone: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What was asked to be installed, in order."""
-    extras: list[str] = []
-    monkeypatch.setattr(run, "make_venv", lambda: ["pip"])
-    monkeypatch.setattr(run, "install", lambda pip, extra: extras.append(extra))
-    return extras
+    """What was asked to be installed, in order; a new .venv first."""
+    asked: list[str] = []
+
+    def make() -> list[str]:
+        asked.append("new")
+        for purpose in ("run", "dev"):
+            Path(run.stamp(purpose)).unlink(missing_ok=True)
+        return ["pip"]
+
+    monkeypatch.setattr(run, "make_venv", make)
+    monkeypatch.setattr(run, "find_pip", lambda: ["pip"])
+    monkeypatch.setattr(run, "install", lambda pip, what: asked.append(" ".join(what)))
+    return asked
 
 
-def test_what_is_there_is_not_installed_again(installed: list[str]) -> None:
+def test_what_is_there_is_not_installed_again(clone: Path, installed: list[str]) -> None:
     run.prepare("run")
     run.prepare("run")
-    assert installed == [""]
+    assert installed == ["new", f"--editable {clone}"]
 
 
-def test_the_tests_need_more_and_have_all(installed: list[str]) -> None:
+def test_the_tests_tools_are_added_without_touching_what_may_be_running(clone: Path, installed: list[str]) -> None:
     run.prepare("run")
     run.prepare("dev")
     run.prepare("run")
-    assert installed == ["", "[dev]"]
+    assert installed == ["new", f"--editable {clone}", "aiohttp>=3 pytest>=8"]
+
+
+def test_the_tests_get_all_at_once_where_nothing_is_there(clone: Path, installed: list[str]) -> None:
+    run.prepare("dev")
+    run.prepare("run")
+    assert installed == ["new", f"--editable {clone}[dev]"]
 
 
 def test_other_dependencies_are_installed_with_the_tools_that_were_there(clone: Path, installed: list[str]) -> None:
     run.prepare("dev")
-    (clone / "pyproject.toml").write_text("[project]\ndependencies = []\n")
+    (clone / "pyproject.toml").write_text(PROJECT.replace("aiohttp>=3", "aiohttp>=4"))
     run.prepare("run")
-    assert installed == ["[dev]", "[dev]"]
+    assert installed == ["new", f"--editable {clone}[dev]"] * 2
+
+
+def test_what_failed_to_be_added_is_tried_again_and_what_runs_is_kept(
+    installed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.prepare("run")
+    monkeypatch.setattr(run, "install", lambda pip, what: sys.exit("no network"))
+    for _ in range(2):
+        with pytest.raises(SystemExit, match="no network"):
+            run.prepare("dev")
+    run.prepare("run")
+    assert installed.count("new") == 1
+
+
+@pytest.mark.skipif(run.WINDOWS, reason="there is no flock")
+def test_who_waits_is_told_for_whom(clone: Path, installed: list[str]) -> None:
+    source = (
+        f"import run; run.CLONE, run.VENV = {str(clone)!r}, {run.VENV!r}\n"
+        "run.install = lambda pip, what: print('installed')\n"
+        "run.prepare('run')\n"
+    )
+    with run.only_one():
+        other = subprocess.Popen(
+            [sys.executable, "-c", source], cwd=CLONE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert other.stderr
+        told = other.stderr.readline()
+        Path(run.stamp("run")).write_text(run.fingerprint())
+    out, more = other.communicate()
+    assert told == f"run.py: waiting for another run.py (pid {os.getpid()}) to finish installing\n"
+    assert (other.returncode, out, more) == (0, "", "")
+
+
+def test_the_tools_are_those_of_the_project() -> None:
+    found = run.tools()
+    assert any(one.startswith("aiohttp") for one in found)
+    assert any(one.startswith("pytest-asyncio") for one in found)
 
 
 def test_another_interpreter_or_place_is_another_venv(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
