@@ -3,27 +3,50 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
+import re
 from pathlib import Path
 from typing import NoReturn
 
 from kube32_sim.durations import parse_duration
-from kube32_sim.options import BOARDS, DEFAULT_BOARD, KUBECONFIG
+from kube32_sim.options import BOARDS, DEFAULT_BOARD, KUBECONFIG, LINUX
 from kube32_sim.version import VERSION
 
 PROGRAM = "KUBE32_SIM_PROGRAM"
 """Environment variable: what to call the program in usage lines, where it was started in another way (`run.py`)."""
 
 
+ONLY_RUN_PY = ("test",)
+"""Commands that `run.py` has besides ours."""
+_CHOICE = re.compile(r"(argument (\S+): invalid choice: '(.*)')(?:,.*)? \(choose from (.*)\)", re.DOTALL)
+_OTHER_WORDS = {"run": "serve", "start": "serve", "status": "show", "get": "show", "step": "advance"}
+"""What other programs call it."""
+
+
 class Parser(argparse.ArgumentParser):
-    """argparse takes what begins with `-` for an option: where that may be a value, it says so."""
+    """argparse takes what begins with `-` for an option: where that may be a value, it says so.
+
+    Whoever mistypes one of several words is told which was probably meant.
+    """
 
     def error(self, message: str) -> NoReturn:
-        if message.endswith("expected one argument"):
+        if choice := _CHOICE.fullmatch(message):
+            message = _with_suggestion(*choice.groups())
+        elif message.endswith("expected one argument"):
             message += " (one that begins with - is written OPTION=VALUE)"
         elif message.endswith("required: D"):
             message += " (a duration of 0 or more)"
         super().error(message)
+
+
+def _with_suggestion(problem: str, argument: str, given: str, choices: str) -> str:
+    known = re.findall(r"[\w.-]+", choices)
+    if argument == "COMMAND" and os.environ.get(PROGRAM):
+        known += ONLY_RUN_PY
+    close = difflib.get_close_matches(given, known, 1) or [_OTHER_WORDS.get(given, "")]
+    meant = f"; did you mean '{close[0]}'?" if close[0] in known else ""
+    return f"{problem} (choose from {', '.join(known)}){meant}"
 
 
 def build_parser() -> Parser:
@@ -108,7 +131,8 @@ def _add_boards(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_board(group: argparse._ActionsContainer) -> None:
-    group.add_argument("--board", metavar="NAME", help=f"kind of board: {', '.join(BOARDS)} (default: {DEFAULT_BOARD})")
+    kinds = f"{', '.join(BOARDS)}; {LINUX} is an ordinary node"
+    group.add_argument("--board", metavar="NAME", help=f"kind of board: {kinds} (default: {DEFAULT_BOARD})")
 
 
 def _add_pace(group: argparse._ActionsContainer) -> None:

@@ -34,6 +34,51 @@ def refused(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str
     return capsys.readouterr().err
 
 
+def told(arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """The last line of what is refused, without the program's name."""
+    return refused(arguments.split(), capsys).splitlines()[-1].partition("error: ")[2]
+
+
+@pytest.mark.parametrize(
+    ("typed", "problem"),
+    [
+        (
+            "servee",
+            "argument COMMAND: invalid choice: 'servee' (choose from serve, kubelet, preview, clock); "
+            "did you mean 'serve'?",
+        ),
+        (
+            "tests",
+            "argument COMMAND: invalid choice: 'tests' (choose from serve, kubelet, preview, clock)",
+        ),
+        ("clock status", "argument ACTION: invalid choice: 'status' (choose from show, advance); did you mean 'show'?"),
+        (
+            "clock advanc 1s",
+            "argument ACTION: invalid choice: 'advanc' (choose from show, advance); did you mean 'advance'?",
+        ),
+        (
+            "preview -f x --profile kestral",
+            "argument --profile: invalid choice: 'kestral' (choose from kube32, kestrel); did you mean 'kestrel'?",
+        ),
+        ("clock show -o wide", "argument -o/--output: invalid choice: 'wide' (choose from json, yaml)"),
+    ],
+)
+def test_what_was_probably_meant(
+    typed: str, problem: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(PROGRAM, raising=False)
+    assert told(typed, capsys) == problem
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("server", "serve"), ("tests", "test"), ("start", "serve")])
+def test_started_by_run_py_it_knows_the_commands_of_that(
+    typed: str, meant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(PROGRAM, "python3 run.py")
+    problem = f"argument COMMAND: invalid choice: '{typed}' (choose from serve, kubelet, preview, clock, test)"
+    assert told(typed, capsys) == f"{problem}; did you mean '{meant}'?"
+
+
 @pytest.fixture
 def no_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names that stand for addresses are known, and no others; the test waits for no network."""
