@@ -14,6 +14,8 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.client import NAMESPACES, SERVICES, JsonObject, Resource
 from kube32_sim.local_client import LocalClient
 
+API_SERVER = "kube-apiserver"
+"""The field manager of what is there from the start."""
 SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 SERVICE_CIDRS = Resource("networking.k8s.io", "v1", "servicecidrs")
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses")

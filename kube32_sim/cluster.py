@@ -25,21 +25,20 @@ from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.arguments import PROGRAM
-from kube32_sim.bootstrap import bootstrap
+from kube32_sim.bootstrap import API_SERVER, bootstrap
 from kube32_sim.client import CLOCKS
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.durations import format_duration, seconds_of
 from kube32_sim.ids import Ids
 from kube32_sim.kubeconfig import Access, write_kubeconfig
 from kube32_sim.local_client import LocalClient
-from kube32_sim.loops import Loops, make_scheduler
+from kube32_sim.loops import Loops, make_recorder, make_scheduler
 from kube32_sim.metrics import Metrics
 from kube32_sim.options import KUBECONFIG, ServeOptions
 from kube32_sim.registry.clocks import Clocks
 from kube32_sim.registry.computed import COMPUTED, ComputedEndpoints
 from kube32_sim.registry.hooks import WriteHooks
 from kube32_sim.registry.registry import Registry
-from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.server.app import ApiServer
 from kube32_sim.server.authentication import ADMIN, Authenticator, User, read_tokens
 from kube32_sim.server.documents import CustomDefinitions, Documents
@@ -110,9 +109,9 @@ class Cluster:
         self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
         hooks.follow(self.store, self.clock.gauge)
         self.client = LocalClient(self.registry, self.hub)
-        self.recorder = Recorder(self.client, self.clock)
+        self.recorder = make_recorder(self.client, self.clock)
         await self._start_server()
-        await bootstrap(self.client, options.service_network, self.port)
+        await bootstrap(self.client.of(API_SERVER), options.service_network, self.port)
         self.recorder.start()
         self._stack.append(self.recorder)
         self.loops = Loops(options, scheduler, table, self.store, self.client, self.recorder, self.clock)

@@ -11,6 +11,7 @@ from kube32_controllers.namespace_controller import NamespaceController
 from kube32_controllers.node_lifecycle_controller import NodeLifecycle, Timeouts
 from kube32_controllers.pod_garbage_collector import CHECK_PERIOD, PodGarbageCollector
 from kube32_controllers.resource_quota_controller import ResourceQuotaController
+from kube32_controllers.scheduler import COMPONENT as SCHEDULING
 from kube32_controllers.scheduler import Scheduler
 from kube32_controllers.serviceaccount_controller import ServiceAccountController
 from kube32_controllers.volume_protection import VolumeProtection
@@ -30,6 +31,8 @@ from kube32_sim.storage.interface import Store
 
 EXPIRY_PERIOD = 60.0
 """Seconds between two looks for events that have been kept long enough."""
+CONTROLLERS, SCHEDULER = "kube-controller-manager", "kube-scheduler"
+"""The programs that loops are parts of: the field managers of what they write."""
 
 
 def make_scheduler(options: ServeOptions, store: Store) -> Scheduler | None:
@@ -40,6 +43,11 @@ def make_scheduler(options: ServeOptions, store: Store) -> Scheduler | None:
     scheduler.load(store)
     store.subscribe(scheduler.cache.observe, [("", "nodes"), ("", "pods")], [("", "nodes")])
     return scheduler
+
+
+def make_recorder(client: LocalClient, clock: Clock) -> Recorder:
+    """What writes the events of all loops, each as the program that it is a part of."""
+    return Recorder(client.of(CONTROLLERS), clock, others={SCHEDULING: client.of(SCHEDULER)})
 
 
 def timeouts(options: ServeOptions) -> Timeouts:
@@ -63,7 +71,7 @@ class Loops:
         computed = ComputedEndpoints.storages if "endpoints" in options.loops else ()
         every, at_once = options.reconcile_interval, None
 
-        controllers, binding = client.of("kube-controller-manager"), client.of("kube-scheduler")
+        controllers, binding = client.of(CONTROLLERS), client.of(SCHEDULER)
 
         def runner(loop: Loop, interval: float | None, source: Source = view) -> Runner:
             return Runner(loop, source, binding if loop is scheduler else controllers, recorder, clock, interval)

@@ -35,11 +35,32 @@ def is_ours(obj: JsonObject) -> bool:
     return (obj["metadata"].get("labels") or {}).get(_MANAGER_LABEL) == MANAGER
 
 
+_SAID: JsonObject = {
+    "f:metadata": {"f:labels": {".": {}, f"f:{_FAMILY_LABEL}": {}, f"f:{_MANAGER_LABEL}": {}}},
+    "f:spec": {"f:parentRef": {".": {}, "f:name": {}, "f:namespace": {}, "f:resource": {}}},
+}
+"""What the object of an address says, as managedFields have it: of all of them the same."""
+
+
 def address_object(name: str, service: JsonObject, uid: str, now: str) -> JsonObject:
     labels = {_FAMILY_LABEL: "IPv6" if is_ipv6(name) else "IPv4", _MANAGER_LABEL: MANAGER}
     metadata = service["metadata"]
+    said = {
+        "manager": "kube-apiserver",
+        "operation": "Update",
+        "apiVersion": "networking.k8s.io/v1",
+        "time": now,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": _SAID,
+    }
     return {
-        "metadata": {"name": name, "uid": uid, "creationTimestamp": now, "labels": labels},
+        "metadata": {
+            "name": name,
+            "uid": uid,
+            "creationTimestamp": now,
+            "labels": labels,
+            "managedFields": [said],
+        },
         "spec": {
             "parentRef": {"resource": "services", "namespace": metadata["namespace"], "name": metadata["name"]},
         },

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict, deque
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from kube32_sim.api.errors import ApiError
@@ -81,10 +83,16 @@ def event_object(emit: Emit, name: str, first: float, last: float, count: int, h
 
 
 class Recorder:
-    """host: the node whose kubelet records, or "" for a control loop."""
+    """host: the node whose kubelet records, or "" for a control loop.
 
-    def __init__(self, client: Client, clock: Clock, host: str = "") -> None:
+    others: components whose events another client writes, each with its client.
+    """
+
+    def __init__(
+        self, client: Client, clock: Clock, host: str = "", others: Mapping[str, Client] = MappingProxyType({})
+    ) -> None:
         self._client = client
+        self._others = others
         self._clock = clock
         self._host = host
         self._entries: OrderedDict[Key, _Entry] = OrderedDict()
@@ -175,12 +183,15 @@ class Recorder:
             log.exception("event %s about %s is lost", entry.emit.reason, entry.name)
             self._forget(entry)
 
+    def _writer(self, entry: _Entry) -> Client:
+        return self._others.get(entry.emit.component, self._client)
+
     async def _create(self, entry: _Entry) -> None:
         """Under another name where another recorder took this one, in the same nanosecond of a virtual clock."""
         while True:
             obj = event_object(entry.emit, entry.name, entry.first, entry.last, entry.count, self._host)
             try:
-                await self._client.create(EVENTS, _namespace(entry.emit), obj)
+                await self._writer(entry).create(EVENTS, _namespace(entry.emit), obj)
                 return
             except ApiError as error:
                 if error.reason != "AlreadyExists":
@@ -191,7 +202,7 @@ class Recorder:
         """Raise the count of the event that is there; False where it is not there any more."""
         patch = {"count": entry.count, "lastTimestamp": rfc3339(entry.last)}
         try:
-            await self._client.patch(EVENTS, _namespace(entry.emit), entry.name, patch)
+            await self._writer(entry).patch(EVENTS, _namespace(entry.emit), entry.name, patch)
         except ApiError as error:
             if error.reason != "NotFound":
                 raise
