@@ -71,6 +71,31 @@ def test_types_of_secrets_need_their_keys(kind: str, data: JsonObject, expected:
     assert refusals(secret(type=kind, data=data)) == expected
 
 
+MAP = "map[string]interface {}"
+
+
+@pytest.mark.parametrize("key", [".dockercfg", ".dockerconfigjson"])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[1]", f"json: cannot unmarshal array into Go value of type {MAP}"),
+        ("1", f"json: cannot unmarshal number into Go value of type {MAP}"),
+        ('"a"', f"json: cannot unmarshal string into Go value of type {MAP}"),
+        ("true", f"json: cannot unmarshal bool into Go value of type {MAP}"),
+        ("password", "invalid character 'p' looking for beginning of value"),
+        ("{} x", "invalid character 'x' after top-level value"),
+        ("{", "unexpected end of JSON input"),
+        ("", "unexpected end of JSON input"),
+        ("null", ""),
+        ('{"auths": {}}', ""),
+    ],
+)
+def test_docker_configurations_are_read_as_go_reads_them(key: str, text: str, expected: str) -> None:
+    body = secret(type=f"kubernetes.io/{key[1:]}", data={key: base64.b64encode(text.encode()).decode()})
+    shown = f'data[{key}]: Invalid value: "<secret contents redacted>": {expected}'
+    assert refusals(body) == ([shown] if expected else [])
+
+
 def test_what_a_secret_holds_is_not_shown() -> None:
     found = refusals(secret(type="kubernetes.io/dockercfg", data={".dockercfg": "cGFzc3dvcmQ="}))
     assert found[0].startswith('data[.dockercfg]: Invalid value: "<secret contents redacted>": ')

@@ -6,8 +6,8 @@ import base64
 import re
 from typing import Any
 
-import orjson
-
+from kube32_sim.api import jsontext
+from kube32_sim.api.decode.diagnose import describe
 from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, required, too_long
 from kube32_sim.api.validation.names import byte_length, config_map_key
 from kube32_sim.api.validation.workloads_common import IMMUTABLE
@@ -20,7 +20,6 @@ MOST_BYTES = 1024 * 1024
 ACCOUNT_NAME = "kubernetes.io/service-account.name"
 LOCKED = "field is immutable when `immutable` is set"
 _REDACTED = "<secret contents redacted>"
-_NOT_ENOUGH_DATA = "unexpected end of JSON input"
 
 
 def encoded_size(value: str) -> int:
@@ -84,13 +83,12 @@ def _docker_config(data: JsonObject, key: str) -> list[FieldError]:
     if key not in data:
         return [required(f"data[{key}]")]
     try:
-        config = orjson.loads(base64.b64decode(data[key]))
-    except ValueError as error:
-        why = str(error).partition(": line")[0] or _NOT_ENOUGH_DATA
-        return [invalid_value(f"data[{key}]", _REDACTED, why)]
-    if isinstance(config, dict):
+        config = jsontext.loads(base64.b64decode(data[key]))
+    except jsontext.JsonError as error:
+        return [invalid_value(f"data[{key}]", _REDACTED, str(error))]
+    if config is None or isinstance(config, dict):
         return []
-    why = "json: cannot unmarshal value into Go value of type map[string]interface {}"
+    why = f"json: cannot unmarshal {describe(config)} into Go value of type map[string]interface {{}}"
     return [invalid_value(f"data[{key}]", _REDACTED, why)]
 
 
