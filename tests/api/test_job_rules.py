@@ -118,6 +118,14 @@ def test_conditions_of_a_failure_policy_have_a_qualified_type() -> None:
             ],
         ),
         (
+            {"successPolicy": {"rules": []}},
+            ['spec.successPolicy: Invalid value: {"Rules":[]}: requires indexed completion mode'],
+        ),
+        (
+            {"successPolicy": {}},
+            ['spec.successPolicy: Invalid value: {"Rules":null}: requires indexed completion mode'],
+        ),
+        (
             {"podReplacementPolicy": "Odd"},
             ['spec.podReplacementPolicy: Unsupported value: "Odd": supported values: "Failed", "TerminatingOrFailed"'],
         ),

@@ -54,6 +54,7 @@ TO = "spec.egress[0].to[0]"
     ("body", "expected"),
     [
         (ingress(), ["spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"]),
+        (ingress(rules=[]), ["spec: Invalid value: []: either `defaultBackend` or `rules` must be specified"]),
         (ingress({"path": "/"}), [f"{HTTP}.pathType: Required value: pathType must be specified"]),
         (
             ingress({"path": "/a//b/..", "pathType": "Exact", "backend": backend(number=80, name="x")}),
@@ -229,6 +230,12 @@ REFERENCE = {"resource": "services", "namespace": "ns", "name": "s"}
 )
 def test_what_may_not_change(before: JsonObject, after: JsonObject, expected: list[str]) -> None:
     assert texts(changed(created(before)[0], after)[1]) == expected
+
+
+def test_rules_that_are_none_are_not_kept() -> None:
+    spec = {"defaultBackend": backend(number=80)}
+    obj, failures, _ = created(ingress(rules=[], **spec))
+    assert (failures, obj["spec"]) == ([], spec)
 
 
 def test_an_ingress_has_an_honest_status() -> None:

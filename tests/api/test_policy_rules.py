@@ -95,6 +95,14 @@ def refusals(body: JsonObject) -> list[str]:
                 "1800",
             ],
         ),
+        (
+            {"behavior": {"scaleUp": {"policies": []}, "scaleDown": {"policies": []}}},
+            [
+                f"spec.behavior.{way}.policies: Required value: must specify at least one Policy"
+                for way in ("scaleUp", "scaleDown")
+            ],
+        ),
+        ({"behavior": {"scaleUp": {"policies": None}, "scaleDown": {}}}, []),
     ],
 )
 def test_autoscalers_are_refused(spec: JsonObject, expected: list[str]) -> None:

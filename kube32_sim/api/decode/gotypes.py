@@ -85,6 +85,13 @@ Role ClusterRole: rules
 HorizontalPodAutoscalerStatus: currentMetrics
 """)
 
+#: Lists that mean something else when they are empty than when they are missing: no default, or another message.
+#: Validation or defaults deal with each, so that none is stored empty.
+TELLING_LISTS = _table("""
+HPAScalingRules: policies
+IngressSpec SuccessPolicy: rules
+""")
+
 #: Numbers and strings that are written even where they are missing, though the definitions call them optional.
 ALWAYS_WRITTEN = _table("""
 core.Event: reportingComponent reportingInstance

@@ -107,7 +107,8 @@ class Struct:
             value = self._is_value_struct(name, kind)
             return Field(kind, keep=True, always=value)
         if kind.kind in ("list", "map"):
-            return Field(kind, keep=name == _KEPT, always=name in self._in(gotypes.BARE_LISTS))
+            keep = name == _KEPT or name in self._in(gotypes.TELLING_LISTS)
+            return Field(kind, keep=keep, always=name in self._in(gotypes.BARE_LISTS))
         if kind.kind in _SCALARS and name in self.required and name not in self._in(gotypes.POINTER_REQUIRED):
             return Field(kind, keep=True, always=True)
         if name in self._in(gotypes.ALWAYS_WRITTEN):

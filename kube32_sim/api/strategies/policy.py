@@ -67,7 +67,7 @@ def _default_rules(rules: JsonObject, defaults: JsonObject) -> None:
     rules.setdefault("selectPolicy", defaults["selectPolicy"])
     if "stabilizationWindowSeconds" in defaults:
         rules.setdefault("stabilizationWindowSeconds", defaults["stabilizationWindowSeconds"])
-    if not rules.get("policies"):
+    if rules.get("policies") is None:
         rules["policies"] = [
             {"type": kind, "value": value, "periodSeconds": _QUARTER_MINUTE} for kind, value in defaults["policies"]
         ]

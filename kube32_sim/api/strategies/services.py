@@ -226,6 +226,11 @@ class EndpointSlice(Strategy):
 
 
 class Ingress(SpecStrategy):
+    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
+        """Rules that are none go where they are not needed; validation shows those that are missed."""
+        if not spec.get("rules") and "defaultBackend" in spec:
+            spec.pop("rules", None)
+
     def reset_status(self, obj: JsonObject) -> None:
         obj["status"] = {"loadBalancer": {}}
 
