@@ -225,9 +225,9 @@ def method_not_allowed() -> ApiError:
     return ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 
-def method_not_supported(group: str, plural: str, verb: str) -> ApiError:
-    """405 for a verb that a served resource lacks (for us: writes to computed resources)."""
-    message = f'{verb} is not supported on resources of kind "{qualified(group, plural)}"'
+def method_not_supported(group: str, plural: str, verb: str, why: str) -> ApiError:
+    """405 for a verb that a served resource lacks (for us: writes to computed resources).  why: appended, our own."""
+    message = f'{verb} is not supported on resources of kind "{qualified(group, plural)}": {why}'
     return ApiError(405, "MethodNotAllowed", message, _details(group, plural, ""))
 
 

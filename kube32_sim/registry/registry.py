@@ -109,7 +109,8 @@ class Registry:
     def refuse_computed(self, row: ResourceType, verb: str) -> None:
         """Types that are computed on every read cannot be written."""
         if self._computed is not None and row.storage in self._computed.storages:
-            raise errors.method_not_supported(row.group, row.plural, verb)
+            why = "they are computed from Services and Pods"
+            raise errors.method_not_supported(row.group, row.plural, verb, why)
 
     # reading
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 Key = tuple[str, str]
 """(group, plural): of stored objects, as `ResourceType.storage`."""
 
+_COMPUTED = "computed from Services and pods; writes are refused (405) while the loop `endpoints` runs"
+
 ACTED_ON: Mapping[Key, str] = {
     ("", "pods"): "the scheduler places them, boards run them; lost ones are evicted, finished ones collected",
     ("", "nodes"): "boards register them and report; without a renewed Lease a node counts as lost",
@@ -17,8 +19,8 @@ ACTED_ON: Mapping[Key, str] = {
     ("", "namespaces"): "emptied when they are deleted, then gone",
     ("", "serviceaccounts"): "every namespace gets `default`; tokens are issued",
     ("", "services"): "get addresses and node ports, and Endpoints",
-    ("", "endpoints"): "computed from Services and pods; writes are refused (405)",
-    ("discovery.k8s.io", "endpointslices"): "computed from Services and pods; writes are refused (405)",
+    ("", "endpoints"): _COMPUTED,
+    ("discovery.k8s.io", "endpointslices"): _COMPUTED,
     ("", "events"): "recorded by whatever acts, gone after an hour; `v1` and `events.k8s.io/v1` are two views of them",
     ("", "limitranges"): "pods and claims are given defaults, and refused where they go beyond limits",
     ("", "resourcequotas"): "what a namespace has no room for is refused; use is counted",

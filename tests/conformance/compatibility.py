@@ -17,6 +17,7 @@ from typing import Any
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.idle import IDLE
 from kube32_sim.api.resources import ResourceType
+from kube32_sim.registry.computed import COMPUTED
 from tests.conformance.acting import ACTED_ON, ANSWERED, DATA, SILENT, Key
 from tests.conformance.judging import KNOWN_GAPS, Score, scores
 from tests.conformance.kubectl_player import RELEASE
@@ -97,6 +98,9 @@ DRIVEN = (
 """Client, versions (or the package in the dev extras that brings it), its tests; one without tests is not told."""
 
 
+READ_ONLY = "get, list, watch; with `--controllers` that leave `endpoints` out, all verbs"
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     lines = [header, ["---"] * len(header), *([str(cell) for cell in row] for row in rows)]
     return "\n" + "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |\n" for line in lines)
@@ -159,7 +163,8 @@ def served_table() -> str:
 def _served(row: ResourceType) -> list[str]:
     name = f"`{row.plural}`" + (f" ({', '.join(row.short_names)})" if row.short_names else "")
     scope = row.kind if row.namespaced else f"{row.kind} (cluster)"
-    return [row.api_version, name, scope, _verbs(row.verbs), ", ".join(_subresources(row))]
+    verbs = READ_ONLY if row.storage in COMPUTED else _verbs(row.verbs)
+    return [row.api_version, name, scope, verbs, ", ".join(_subresources(row))]
 
 
 def _verbs(verbs: tuple[str, ...]) -> str:

@@ -56,7 +56,7 @@ REFUSALS = (
         "POST",
         f"{NAMESPACED}/endpoints",
         405,
-        'create is not supported on resources of kind "endpoints"',
+        'create is not supported on resources of kind "endpoints": they are computed from Services and Pods',
         {"metadata": {"name": "mine"}},
     ),
     Refusal(
@@ -64,7 +64,8 @@ REFUSALS = (
         "POST",
         SLICES,
         405,
-        'create is not supported on resources of kind "endpointslices.discovery.k8s.io"',
+        'create is not supported on resources of kind "endpointslices.discovery.k8s.io"'
+        ": they are computed from Services and Pods",
         {"metadata": {"name": "mine"}, "addressType": "IPv4", "endpoints": []},
     ),
     Refusal(

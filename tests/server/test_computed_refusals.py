@@ -46,3 +46,4 @@ async def test_e1_no_write_is_allowed(
 ) -> None:
     answer = await wire(method, f"{collection}{name}", body, **headers)
     assert (answer.status, answer.json()["reason"]) == (405, "MethodNotAllowed")
+    assert answer.json()["message"].endswith(": they are computed from Services and Pods")
