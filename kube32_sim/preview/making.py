@@ -42,7 +42,7 @@ class Making:
     """number: of pods.  pod: makes one, 0 the first, without its name.  why_none: what a number of 0 comes from.
 
     prefix: of names that are generated.  name: the names where they are not.  alike: all pods are the same but for
-    their names.
+    their names.  volumes_from: as a `WantedPod`'s.
     """
 
     number: int
@@ -51,6 +51,7 @@ class Making:
     prefix: str = ""
     name: Callable[[int], str] | None = None
     alike: bool = True
+    volumes_from: Sequence[str] = ()
 
 
 def making(obj: JsonObject, nodes: Sequence[JsonObject], *, of_kubernetes: bool = False) -> Making:
@@ -102,7 +103,12 @@ def _stateful_set(obj: JsonObject, nodes: Sequence[JsonObject]) -> Making:
         return _stateful_pod(obj, about, start + index, revision)
 
     return Making(
-        spec["replicas"], pod, "spec.replicas is 0", name=lambda index: f"{prefix}{start + index}", alike=False
+        spec["replicas"],
+        pod,
+        "spec.replicas is 0",
+        name=lambda index: f"{prefix}{start + index}",
+        alike=False,
+        volumes_from=_volumes_from(spec),
     )
 
 
@@ -115,11 +121,23 @@ def _stateful_pod(obj: JsonObject, about: JsonObject, ordinal: int, revision: st
     spec["hostname"] = name
     if obj["spec"].get("serviceName"):
         spec["subdomain"] = obj["spec"]["serviceName"]
-    claims = [claim["metadata"]["name"] for claim in obj["spec"].get("volumeClaimTemplates") or ()]
+    claims = _claims(obj["spec"])
     if claims:
         own = [{"name": claim, "persistentVolumeClaim": {"claimName": f"{claim}-{name}"}} for claim in claims]
         spec["volumes"] = own + [volume for volume in spec.get("volumes") or () if volume["name"] not in claims]
     return pod
+
+
+def _claims(spec: JsonObject) -> list[str]:
+    return [claim["metadata"]["name"] for claim in spec.get("volumeClaimTemplates") or ()]
+
+
+def _volumes_from(spec: JsonObject) -> list[str]:
+    """Of the volumes that `_stateful_pod` gives, in their order."""
+    claims, volumes = _claims(spec), spec["template"]["spec"].get("volumes") or ()
+    there = [index for index, volume in enumerate(volumes) if volume["name"] not in claims]
+    own = [f"spec.volumeClaimTemplates[{index}]" for index in range(len(claims))]
+    return own + [f"spec.template.spec.volumes[{index}]" for index in there]
 
 
 def _daemon_set(obj: JsonObject, nodes: Sequence[JsonObject]) -> Making:

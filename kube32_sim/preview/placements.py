@@ -20,12 +20,14 @@ class WantedPod:
     """A pod to be placed.
 
     obj: a Pod object with namespace and name.  owner: what it comes from, `Deployment/web`; "" for a pod of its own.
-    source: the file and object it comes from, for messages.
+    source: the file and object it comes from, for messages.  volumes_from: where in the owner each of its volumes
+    stands, where that is not simply the owner's template.
     """
 
     obj: JsonObject
     owner: str = ""
     source: str = ""
+    volumes_from: Sequence[str] = ()
 
     @property
     def namespace(self) -> str:

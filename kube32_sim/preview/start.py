@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +23,8 @@ from kube32_sim.preview.terms import HOSTNAME_LABEL, ZONE_LABEL, name_of
 
 JsonObject = dict[str, Any]
 
+_VOLUME = re.compile(r"spec\.volumes\[(\d+)\]")
+
 UNTIMED = "~"
 """After every time: a pod that nothing tells the age of is a new one."""
 
@@ -31,12 +34,14 @@ class Subject:
     """A pod and what Kestrel makes of it.
 
     source: how messages call what it comes from.  template: where in that the pod is described, "" where it is the pod.
+    volumes_from: where in that its volumes are, where they are not all in the template.
     """
 
     source: str
     obj: JsonObject
     read: Translation
     template: str = ""
+    volumes_from: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ def start(state: ClusterState, wanted: Sequence[WantedPod]) -> Start:
 
 def _subject(pod: WantedPod) -> Subject:
     template = "spec.template" if pod.owner else ""
-    return Subject(pod.source or f"pod {name_of(pod.obj)}", pod.obj, translation(pod.obj), template)
+    return Subject(pod.source or f"pod {name_of(pod.obj)}", pod.obj, translation(pod.obj), template, pod.volumes_from)
 
 
 def _with_priority(pod: JsonObject, state: ClusterState) -> JsonObject:
@@ -120,8 +125,17 @@ def _title(pod: JsonObject) -> str:
 
 
 def _line(pod: Subject, problem: Problem, advice: str = "") -> str:
-    text = f"{pod.template}.{problem}" if pod.template else str(problem)
-    return f"{pod.source}: {text}{advice if problem.beyond else ''}"
+    where = _field(pod, problem.field)
+    return f"{pod.source}: {where}: {problem.why}{advice if problem.beyond else ''}"
+
+
+def _field(pod: Subject, field: str) -> str:
+    """The path that a user finds in what the pod comes from."""
+    volume = _VOLUME.match(field)
+    if volume and int(volume[1]) < len(pod.volumes_from):
+        origin = pod.volumes_from[int(volume[1])]
+        return origin if "volumeClaimTemplates" in origin else origin + field[volume.end() :]
+    return f"{pod.template}.{field}" if pod.template else field
 
 
 def _without(nodes: Iterable[JsonObject], label: str) -> list[str]:

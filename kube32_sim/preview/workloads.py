@@ -254,7 +254,8 @@ def _made(workloads: Sequence[_Workload], makings: Sequence[Making], state: Clus
     for workload, made in sorted(zip(workloads, makings, strict=True), key=lambda pair: turns.index(pair[0].row)):
         title = workload.manifest.title
         try:
-            pods += [WantedPod(pod, workload.owner, title) for pod in _pods_of(workload, made, names, cluster)]
+            objects = _pods_of(workload, made, names, cluster)
+            pods += [WantedPod(pod, workload.owner, title, made.volumes_from) for pod in objects]
         except PreviewError as error:
             problems.append(str(error))
     if problems:

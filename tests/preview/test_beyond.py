@@ -1,6 +1,7 @@
 """What Kestrel cannot say is refused by name: of pods that are wanted all of it, of pods that are there what counts."""
 
 import pytest
+from preview_objects import wanted, workload
 
 from kube32_sim.preview.kestrel import KestrelPlacer
 from kube32_sim.preview.kubernetes import problems_of_new, translation
@@ -112,6 +113,25 @@ REFUSED = [
 STATE = ClusterState([node_object("n", ROOM)], [])
 
 
+def test_volumes_of_a_stateful_set_are_named_where_they_were_written():
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    volumes = [{"name": "config", "configMap": {"name": "c"}}, {"name": "b", "emptyDir": {}}, VOLUME]
+    of = workload(
+        "StatefulSet",
+        serviceName="db",
+        volumeClaimTemplates=[{"metadata": {"name": name}, "spec": claim} for name in ("a", "b")],
+        pod={"containers": [container()], "volumes": volumes, "schedulerName": "mine"},
+    )
+    pods, _ = wanted(of)
+    why = "does not look at volumes, and this one may tie pods to nodes; remove it"
+    assert [line.rpartition("): ")[2] for line in refusal(STATE, *pods)] == [
+        "spec.template.spec.schedulerName: Kestrel is not the scheduler 'mine'; remove it",
+        f"spec.volumeClaimTemplates[0]: Kestrel {why}",
+        f"spec.volumeClaimTemplates[1]: Kestrel {why}",
+        f"spec.template.spec.volumes[2].persistentVolumeClaim: Kestrel {why}",
+    ]
+
+
 @pytest.mark.parametrize(("spec", "field", "what"), REFUSED, ids=[field for _, field, _ in REFUSED])
 def test_what_kestrel_cannot_say_is_refused_by_name(spec, field, what):
     obj = pod(container({"cpu": "1"}))
@@ -161,7 +181,7 @@ def test_what_is_wrong_is_said_without_advice(spec, line):
 @pytest.mark.parametrize(
     "spec",
     [
-        {"schedulerName": "default-scheduler", "hostNetwork": False, "runtimeClassName": "", "nodeName": ""},
+        {"schedulerName": "default-scheduler", "runtimeClassName": "", "nodeName": ""},
         {"topologySpreadConstraints": [], "schedulingGates": [], "resources": {}, "affinity": {"nodeAffinity": {}}},
         {"affinity": {"podAffinity": {}, "podAntiAffinity": {PREFERRED: []}}, "volumes": [{"configMap": {}}]},
         {"containers": [container({"nvidia.com/gpu": "0"}, ports=[{"containerPort": 80}])], "hostUsers": False},
