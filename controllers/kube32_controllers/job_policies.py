@@ -24,7 +24,7 @@ def matched_rule(job: JsonObject, pod: JsonObject) -> tuple[str, str]:
     """(action, message) of the first rule of the podFailurePolicy that a failed pod matches; ("Count", "") by none."""
     if pod.get("status", {}).get("phase") != "Failed":
         return "Count", ""
-    for place, rule in enumerate(job["spec"].get("podFailurePolicy", {}).get("rules", [])):
+    for place, rule in enumerate(job["spec"].get("podFailurePolicy", {}).get("rules") or ()):
         what = _exit_code_match(rule, pod) or _condition_match(rule, pod)
         if what:
             return rule["action"], f"{what} matching {rule['action']} rule at index {place}"

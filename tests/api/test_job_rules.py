@@ -81,6 +81,12 @@ def test_rules_of_a_failure_policy(rule: JsonObject, expected: list[str]) -> Non
     assert refusals(job(podFailurePolicy={"rules": [rule]})) == expected
 
 
+@pytest.mark.parametrize("policy", [{}, {"rules": []}, {"rules": None}])
+def test_a_failure_policy_without_rules_is_written_with_null(policy: JsonObject) -> None:
+    made, failures, _ = created(job(podFailurePolicy=policy))
+    assert (failures, made["spec"]["podFailurePolicy"]) == ([], {"rules": None})
+
+
 def test_conditions_of_a_failure_policy_have_a_qualified_type() -> None:
     found = refusals(job(podFailurePolicy={"rules": [{"action": "Ignore", "onPodConditions": [{}]}]}))
     assert found[0] == f'{RULE}.onPodConditions[0].type: Invalid value: "": name part must be non-empty'

@@ -38,6 +38,11 @@ def test_rules_on_exit_codes(rule, code, action):
     assert matched_rule(job, failed(job, code))[0] == action
 
 
+def test_a_policy_may_have_no_rules():
+    job = make_job(podFailurePolicy={"rules": None}, podReplacementPolicy="Failed")
+    assert matched_rule(job, failed(job)) == ("Count", "")
+
+
 def test_the_first_rule_that_matches_decides():
     job = with_rules(exit_rule("Count"), exit_rule("FailJob", values=(42, 43)))
     assert matched_rule(job, failed(job, 42))[0] == "Count"

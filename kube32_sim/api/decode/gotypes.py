@@ -80,6 +80,7 @@ CSINodeDriver: topologyKeys
 CSINodeSpec: drivers
 EndpointSlice: endpoints ports
 LimitRangeSpec: limits
+PodFailurePolicy: rules
 ProjectedVolumeSource: sources
 Role ClusterRole: rules
 HorizontalPodAutoscalerStatus: currentMetrics
