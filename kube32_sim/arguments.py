@@ -131,7 +131,7 @@ def _add_boards(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_board(group: argparse._ActionsContainer) -> None:
-    kinds = f"{', '.join(BOARDS)}; {LINUX} is an ordinary node"
+    kinds = f"{', '.join(kind for kind in BOARDS if kind != LINUX)}; or {LINUX}, an ordinary node"
     group.add_argument("--board", metavar="NAME", help=f"kind of board: {kinds} (default: {DEFAULT_BOARD})")
 
 

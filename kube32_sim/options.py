@@ -24,12 +24,17 @@ LOOPS = (
 )
 """The control loops by the names that `--controllers` knows."""
 
-BOARDS = ("esp32", "esp32-s3", "esp32-s3-psram8", "esp32-c3", "esp32-c6")
-"""Board profiles; their figures are in `kubelet/boards.toml`."""
+BOARDS = ("esp32", "esp32-s3", "esp32-s3-psram8", "esp32-c3", "esp32-c6", "linux")
+"""Profiles of nodes; their figures are in `kubelet/boards.toml`, of `LINUX` in `kubelet/machines.toml`."""
+
+LINUX = "linux"
+"""The one that is no board but an ordinary node."""
 
 DEFAULT_BOARD = "esp32-s3"
 MOST_BOARDS = 32768
 """Boards in the process that have addresses of their own; in a mix an equal share of them is each kind's."""
+MOST_LINUX = 16384
+"""The same of ordinary nodes, in a mix or alone."""
 
 KUBECONFIG = Path("~/.kube/kube32-sim")
 """Where `serve` writes its kubeconfig unless told otherwise."""
@@ -140,10 +145,12 @@ class ServeOptions:
     def boards(self) -> Sequence[tuple[str, str]]:
         """(node name, board profile) of each board that runs in the process.
 
-        Of a number `esp32-0`, `esp32-1`, …; of a mix each kind by its own name: `esp32-s3-0`, …, `esp32-c3-0`, ….
+        Of a number `esp32-0`, `esp32-1`, … (`linux-0`, … of that kind); of a mix each kind by its own name:
+        `esp32-s3-0`, …, `esp32-c3-0`, ….
         """
         if isinstance(count := _count(self.nodes), int):
-            return [(f"esp32-{number}", self.board or DEFAULT_BOARD) for number in range(count)]
+            family = LINUX if self.board == LINUX else "esp32"
+            return [(f"{family}-{number}", self.board or DEFAULT_BOARD) for number in range(count)]
         return [(f"{kind}-{number}", kind) for kind, many in mixed_boards(count).items() for number in range(many)]
 
     @property
@@ -184,14 +191,16 @@ def _check_boards(options: ServeOptions) -> None:
         raise OptionError(f"--board: unknown board {options.board!r}; there are: {', '.join(BOARDS)}")
     count = _count(options.nodes)
     if isinstance(count, int):
-        if not 0 <= count <= MOST_BOARDS:
-            raise OptionError(f"--nodes: {count} is {'less than 0' if count < 0 else f'more than {MOST_BOARDS}'}")
+        most = MOST_LINUX if options.board == LINUX else MOST_BOARDS
+        if not 0 <= count <= most:
+            raise OptionError(f"--nodes: {count} is {'less than 0' if count < 0 else f'more than {most}'}")
         return
     mix = mixed_boards(count)
     if options.board is not None:
         raise OptionError(f"--board: not together with a mix of boards (--nodes {options.nodes})")
-    most = MOST_BOARDS // len(BOARDS)
+    share = MOST_BOARDS // sum(kind != LINUX for kind in BOARDS)
     for kind, many in mix.items():
+        most = MOST_LINUX if kind == LINUX else share
         if many > most:
             raise OptionError(f"--nodes: {many} of {kind} are more than {most}, the most of one kind in a mix")
 

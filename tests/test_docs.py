@@ -17,7 +17,7 @@ import pytest
 from kube32_sim.api import steering
 from kube32_sim.arguments import build_parser
 from kube32_sim.client import NODES, PODS
-from kube32_sim.kubelet.boards import HARDWARE, KIB, Profile, profiles
+from kube32_sim.kubelet.boards import HARDWARE, KIB, Profile, boards, machines
 from kube32_sim.kubelet.node_object import amounts, node_labels
 from kube32_sim.options import LOOPS
 from tests.support.documents import blocks, commands, timeless
@@ -114,7 +114,8 @@ def figures(profile: Profile) -> list[str]:
     capacity, rest = amounts(profile.capacity()), amounts(profile.allocatable())
     counted = [capacity[f"esp32.io/{name}"] for name in ("gpio", "i2c", "uart", "adc", "rmt-tx", "rmt-rx")]
     memory = [capacity["memory"], rest["memory"], capacity.get("esp32.io/psram", "–"), capacity["ephemeral-storage"]]
-    return [f"`{profile.name}`", profile.chip, capacity["cpu"], *memory, *counted]
+    assert profile.chip is not None
+    return [f"`{profile.name}`", profile.chip.name, capacity["cpu"], *memory, *counted]
 
 
 def spans(numbers: Sequence[int]) -> str:
@@ -129,16 +130,17 @@ def spans(numbers: Sequence[int]) -> str:
 
 
 def board_tables() -> list[str]:
-    boards = list(profiles().values())
+    shown = list(boards().values())
     header = "board; chip; cpu; memory; allocatable; psram; flash; gpio; i2c; uart; adc; rmt-tx; rmt-rx"
-    pins = [[f"`{b.name}`", spans(sorted(b.pins)), ", ".join(b.hardware)] for b in boards]
-    labels = list(node_labels("NAME", boards[0]))
+    chips = [(board.name, board.chip) for board in shown if board.chip]
+    pins = [[f"`{name}`", spans(sorted(chip.pins)), ", ".join(chip.hardware)] for name, chip in chips]
+    labels = list(node_labels("NAME", shown[0]))
     kept = [label for label in labels if not label.startswith(HARDWARE)]
-    rows = [[f"`{label}`", *(f"`{node_labels('its name', b)[label]}`" for b in boards)] for label in kept]
+    rows = [[f"`{label}`", *(f"`{node_labels('its name', b)[label]}`" for b in shown)] for label in kept]
     return [
-        table(header, [figures(board) for board in boards]),
+        table(header, [figures(board) for board in shown]),
         table("board; pins; hardware", pins),
-        table("label; " + "; ".join(f"`{board.name}`" for board in boards), rows),
+        table("label; " + "; ".join(f"`{board.name}`" for board in shown), rows),
     ]
 
 
@@ -146,7 +148,18 @@ def board_tables() -> list[str]:
 def test_boards_are_told_as_they_are(number: int) -> None:
     expected = board_tables()[number]
     assert expected in REFERENCE, expected
-    assert all(board.heap % KIB == 0 for board in profiles().values())
+    assert all(board.memory % KIB == 0 for board in boards().values())
+
+
+def test_the_ordinary_node_is_told_as_it_is() -> None:
+    (machine,) = machines().values()
+    shown = {"capacity": amounts(machine.capacity()), "allocatable": amounts(machine.allocatable())}
+    rows = [[f"`{name}`", *(f"`{found[name]}`" for found in shown.values())] for name in shown["capacity"]]
+    expected = table("resource; " + "; ".join(shown), rows)
+    assert expected in REFERENCE, expected
+    labels = node_labels("its name", machine)
+    expected = table("label; `linux`", [[f"`{label}`", f"`{value}`"] for label, value in labels.items()])
+    assert expected in REFERENCE, expected
 
 
 def test_all_annotations_that_steer_are_told() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kube32_sim.kubelet.addresses import node_ip, node_number, pod_cidr
 from kube32_sim.kubelet.boards import profiles
-from kube32_sim.options import BOARDS, LOOPS, MOST_BOARDS, OptionError, ServeOptions, selected_loops
+from kube32_sim.options import BOARDS, LINUX, LOOPS, MOST_BOARDS, MOST_LINUX, OptionError, ServeOptions, selected_loops
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,8 @@ def test_controllers_as_kube_controller_manager_reads_them(selection: str, loops
         ({"nodes": "esp32=-2"}, "--nodes: '-2' is no number of esp32 boards"),
         ({"nodes": "esp32="}, "--nodes: '' is no number of esp32 boards"),
         ({"nodes": "esp32=6554"}, "--nodes: 6554 of esp32 are more than 6553, the most of one kind in a mix"),
+        ({"nodes": "linux=16385"}, "--nodes: 16385 of linux are more than 16384, the most of one kind in a mix"),
+        ({"nodes": 16385, "board": "linux"}, "--nodes: 16385 is more than 16384"),
         ({"nodes": "esp32=1", "board": "esp32"}, "--board: not together with a mix of boards (--nodes esp32=1)"),
         ({"board": "arduino"}, "--board: unknown board 'arduino'; there are: esp32, "),
         ({"clock": "wall"}, "--clock: 'wall'"),
@@ -96,6 +98,8 @@ def test_accepted(values: dict[str, Any]) -> None:
         ({"nodes": "1", "board": "esp32"}, [("esp32-0", "esp32")]),
         ({}, [("esp32-0", "esp32-s3"), ("esp32-1", "esp32-s3")]),
         ({"nodes": "0"}, []),
+        ({"nodes": 2, "board": "linux"}, [("linux-0", "linux"), ("linux-1", "linux")]),
+        ({"nodes": "linux=1,esp32=1"}, [("linux-0", "linux"), ("esp32-0", "esp32")]),
         (
             {"nodes": "esp32-s3=2, esp32=1,esp32-c3=0 , esp32-s3-psram8=1"},
             [
@@ -112,10 +116,12 @@ def test_boards_are_named_in_order(values: dict[str, Any], boards: list[tuple[st
 
 
 def test_no_two_boards_of_a_process_share_an_address() -> None:
-    most = MOST_BOARDS // len(BOARDS)
-    for nodes in (MOST_BOARDS, ",".join(f"{kind}={most}" for kind in BOARDS)):
-        numbers = [node_number(name) for name, _ in ServeOptions(nodes=nodes).boards]
-        assert len({(node_ip(number), pod_cidr(number)) for number in numbers}) == len(numbers) >= len(BOARDS) * most
+    share = MOST_BOARDS // (len(BOARDS) - 1)
+    mix = [f"{kind}={MOST_LINUX if kind == LINUX else share}" for kind in BOARDS]
+    for options in (ServeOptions(nodes=MOST_BOARDS), ServeOptions(nodes=",".join(mix))):
+        numbers = [node_number(name) for name, _ in options.boards]
+        assert len({node_ip(number) for number in numbers}) == len(numbers) > 32000
+        assert len({pod_cidr(number) for number in numbers}) == len(numbers)
 
 
 def test_ranges() -> None:

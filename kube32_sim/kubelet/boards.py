@@ -1,6 +1,7 @@
-"""Board profiles: the figures of `boards.toml` as values, and the resources they come to on a Node.
+"""Profiles: the figures of `boards.toml` and `machines.toml` as values, and the resources they come to on a Node.
 
-A `Profile` has what a pod can use of a board.  The data file has what a chip has, and says what becomes of the rest.
+A board has a chip, of which a pod can use pins and buses; a machine has none: it is an ordinary node.  The data file of
+the boards has what a chip has, and says what becomes of the rest.
 
 Amounts are whole units of a resource; memory and PSRAM are counted in bytes here and always a multiple of 1 KiB.
 """
@@ -13,6 +14,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from kube32_sim.api import quantity
+
 KIB = 1024
 COUNTED = ("esp32.io/gpio", "esp32.io/i2c", "esp32.io/uart", "esp32.io/adc", "esp32.io/rmt-tx", "esp32.io/rmt-rx")
 """Resources of which a board has a number, and single ones of which may be claimed by name."""
@@ -23,21 +26,14 @@ MAX_PODS = 110
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """One kind of board.  heap, system, psram and flash are bytes; counts as `COUNTED` names them, without prefix.
+class Chip:
+    """What a board has beside processor and memory.  psram is bytes; counts as `COUNTED` names them, without prefix.
 
     pins: which a pod may claim.  rmt: channels in all, where each may send or receive; no more can be given away.
     """
 
     name: str
-    chip: str
-    module: str
-    arch: str
-    cores: int
-    heap: int
-    system: int
     psram: int
-    flash: int
     pins: frozenset[int]
     i2c: int
     uart: int
@@ -47,13 +43,9 @@ class Profile:
     rmt_rx: int
     hardware: tuple[str, ...]
 
-    def capacity(self) -> dict[str, int]:
-        """What the board has: status.capacity of its Node."""
+    def resources(self) -> dict[str, int]:
+        """Of each resource that only boards have, how much."""
         amounts = {
-            "cpu": self.cores,
-            "memory": self.heap,
-            "ephemeral-storage": self.flash,
-            "pods": MAX_PODS,
             "esp32.io/gpio": len(self.pins),
             "esp32.io/i2c": self.i2c,
             "esp32.io/uart": self.uart,
@@ -65,30 +57,84 @@ class Profile:
             amounts[PSRAM] = self.psram
         return amounts | {HARDWARE + name: 1 for name in self.hardware}
 
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One kind of node.  memory, system and storage are bytes; system is the part of memory that no pod can have.
+
+    instance_type: the label node.kubernetes.io/instance-type.  os, os_image, kernel: as nodeInfo has them.
+    """
+
+    name: str
+    instance_type: str
+    arch: str
+    os: str
+    os_image: str
+    kernel: str
+    cores: int
+    memory: int
+    system: int
+    storage: int
+    chip: Chip | None = None
+
+    def capacity(self) -> dict[str, int]:
+        """What the node has: its status.capacity."""
+        amounts = {
+            "cpu": self.cores,
+            "memory": self.memory,
+            "ephemeral-storage": self.storage,
+            "pods": MAX_PODS,
+        }
+        return amounts | (self.chip.resources() if self.chip else {})
+
     def allocatable(self) -> dict[str, int]:
         """What pods can have of it while none runs."""
-        return self.capacity() | {"memory": self.heap - self.system}
+        return self.capacity() | {"memory": self.memory - self.system}
 
 
 @lru_cache
 def profiles() -> dict[str, Profile]:
     """All profiles by name."""
-    text = files(__package__).joinpath("boards.toml").read_text(encoding="utf-8")
-    return {name: _profile(name, row) for name, row in tomllib.loads(text).items() if name != "capabilities"}
+    return boards() | machines()
 
 
-def _profile(name: str, row: dict[str, Any]) -> Profile:
-    led_out = frozenset(row["chip-pins"]) - set(row["memory-pins"]) - set(row["absent-pins"])
+@lru_cache
+def boards() -> dict[str, Profile]:
+    """Those with a chip."""
+    return {name: _board(name, row) for name, row in _table("boards.toml").items() if name != "capabilities"}
+
+
+@lru_cache
+def machines() -> dict[str, Profile]:
+    """Those without: ordinary nodes."""
+    return {name: _machine(name, row) for name, row in _table("machines.toml").items()}
+
+
+def _table(file: str) -> dict[str, dict[str, Any]]:
+    return tomllib.loads(files(__package__).joinpath(file).read_text(encoding="utf-8"))
+
+
+def _board(name: str, row: dict[str, Any]) -> Profile:
     return Profile(
         name=name,
-        chip=row["chip"],
-        module=row["module"],
+        instance_type=row["module"],
         arch=row["arch"],
+        os="freertos",
+        os_image=f"FreeRTOS (ESP-IDF v5.4, {row['chip']})",
+        kernel="v10.5.1",
         cores=row["cores"],
-        heap=row["heap"] * KIB,
+        memory=row["heap"] * KIB,
         system=row["system"] * KIB,
+        storage=row["flash"] * KIB,
+        chip=_chip(row),
+    )
+
+
+def _chip(row: dict[str, Any]) -> Chip:
+    led_out = frozenset(row["chip-pins"]) - set(row["memory-pins"]) - set(row["absent-pins"])
+    return Chip(
+        name=row["chip"],
         psram=row["psram"] * KIB,
-        flash=row["flash"] * KIB,
         pins=led_out - set(row["console"]),
         i2c=row["i2c"],
         uart=row["uart"],
@@ -97,4 +143,19 @@ def _profile(name: str, row: dict[str, Any]) -> Profile:
         rmt_tx=row["rmt-tx"],
         rmt_rx=row["rmt-rx"],
         hardware=tuple(row["hardware"]),
+    )
+
+
+def _machine(name: str, row: dict[str, Any]) -> Profile:
+    return Profile(
+        name=name,
+        instance_type=row["instance-type"],
+        arch=row["arch"],
+        os=row["os"],
+        os_image=row["os-image"],
+        kernel=row["kernel"],
+        cores=row["cores"],
+        memory=quantity.value(row["memory"]),
+        system=quantity.value(row["system"]),
+        storage=quantity.value(row["storage"]),
     )

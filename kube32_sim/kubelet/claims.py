@@ -108,7 +108,9 @@ def free(profile: Profile, requests: Iterable[Amounts]) -> Amounts:
     for name in rest:
         if name not in IGNORED and name in used:
             rest[name] = max(0, rest[name] - used[name])
-    channels = max(0, profile.rmt - sum(used.get(name, 0) for name in RMT))
+    if profile.chip is None:
+        return rest
+    channels = max(0, profile.chip.rmt - sum(used.get(name, 0) for name in RMT))
     return rest | {name: min(rest[name], channels) for name in RMT}
 
 
@@ -153,7 +155,7 @@ def _counts_fit(wanted: Amounts, profile: Profile, used: Amounts) -> Rejection |
                 return refused
     asked = [name for name in RMT if wanted.get(name, 0) > 0]
     requested, taken = (sum(amounts.get(name, 0) for name in RMT) for amounts in (wanted, used))
-    return _shortage(asked[0], requested, taken, profile.rmt) if asked else None
+    return _shortage(asked[0], requested, taken, profile.chip.rmt) if asked and profile.chip else None
 
 
 def _shortage(name: str, requested: int, used: int, capacity: int) -> Rejection | None:
@@ -166,7 +168,9 @@ def _shortage(name: str, requested: int, used: int, capacity: int) -> Rejection 
 
 def _has_unit(profile: Profile, counted: str, number: int) -> bool:
     """Pins go by their number; everything else is counted from 0, but UARTs from 1, as UART0 is the console."""
+    if profile.chip is None:
+        return False
     if counted == GPIO:
-        return number in profile.pins
+        return number in profile.chip.pins
     first = 1 if counted == "esp32.io/uart" else 0
     return first <= number < first + profile.capacity()[counted]

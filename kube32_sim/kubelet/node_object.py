@@ -1,4 +1,4 @@
-"""The API objects that a board keeps of itself: its Node, the Node's status and its Lease.
+"""The API objects that a node keeps of itself: its Node, the Node's status and its Lease.
 
 Pure: figures in, objects out.  Reasons and messages of the conditions are a kubelet's.
 """
@@ -13,13 +13,12 @@ from kube32_sim.api import quantity
 from kube32_sim.clock import parse_time, rfc3339, rfc3339_micro
 from kube32_sim.kubelet import addresses
 from kube32_sim.kubelet.boards import HARDWARE, PSRAM, Profile
-from kube32_sim.version import GIT_VERSION, VERSION
+from kube32_sim.version import GIT_VERSION, PROVIDER, VERSION
 
 JsonObject = dict[str, Any]
 
 LEASE_NAMESPACE = "kube-node-lease"
 BYTES = ("memory", "ephemeral-storage", PSRAM)
-OPERATING_SYSTEM = "freertos"
 CONDITIONS = (
     ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
     ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
@@ -29,26 +28,28 @@ CONDITIONS = (
 
 
 def node_labels(name: str, profile: Profile) -> dict[str, str]:
-    """Where a pod may ask to go: the usual labels, the board, its chip and what it can do."""
+    """Where a pod may ask to go: the usual labels, and of a board what it is, its chip and what it can do."""
     labels = {
         "kubernetes.io/hostname": name,
         "kubernetes.io/arch": profile.arch,
-        "kubernetes.io/os": OPERATING_SYSTEM,
-        "node.kubernetes.io/instance-type": profile.module,
-        "esp32.io/board": profile.name,
-        "esp32.io/chip": profile.chip.lower(),
+        "kubernetes.io/os": profile.os,
+        "node.kubernetes.io/instance-type": profile.instance_type,
     }
-    return labels | {HARDWARE + capability: "true" for capability in profile.hardware}
+    chip = profile.chip
+    if chip is None:  # in an ordinary cluster the labels of before 1.14 are there still, and old charts select by them
+        return labels | {"beta.kubernetes.io/arch": profile.arch, "beta.kubernetes.io/os": profile.os}
+    labels |= {"esp32.io/board": profile.name, "esp32.io/chip": chip.name.lower()}
+    return labels | {HARDWARE + capability: "true" for capability in chip.hardware}
 
 
 def node_object(name: str, profile: Profile, free: Mapping[str, int], now: float) -> JsonObject:
-    """What a board registers itself with."""
+    """What a node registers itself with."""
     cidr = addresses.pod_cidr(addresses.node_number(name))
     return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": node_labels(name, profile)},
-        "spec": {"podCIDR": cidr, "podCIDRs": [cidr], "providerID": f"kube32-sim://{profile.name}/{name}"},
+        "spec": {"podCIDR": cidr, "podCIDRs": [cidr], "providerID": f"{PROVIDER}{profile.name}/{name}"},
         "status": node_status(name, profile, free, None, now),
     }
 
@@ -122,19 +123,20 @@ def amounts(values: Mapping[str, int]) -> dict[str, str]:
 
 
 def node_info(name: str, profile: Profile) -> JsonObject:
-    identity = hashlib.sha256(f"{profile.chip}/{name}".encode()).hexdigest()
+    kind = profile.chip.name if profile.chip else profile.name
+    identity = hashlib.sha256(f"{kind}/{name}".encode()).hexdigest()
     uuid = f"{identity[:8]}-{identity[8:12]}-4{identity[13:16]}-8{identity[17:20]}-{identity[20:32]}"
     return {
         "architecture": profile.arch,
         "bootID": uuid,
         "machineID": identity[:32],
         "systemUUID": uuid,
-        "containerRuntimeVersion": f"kube32-sim://{VERSION}",
-        "kernelVersion": "v10.5.1",
+        "containerRuntimeVersion": f"{PROVIDER}{VERSION}",
+        "kernelVersion": profile.kernel,
         "kubeProxyVersion": "",
         "kubeletVersion": GIT_VERSION,
-        "operatingSystem": OPERATING_SYSTEM,
-        "osImage": f"FreeRTOS (ESP-IDF v5.4, {profile.chip})",
+        "operatingSystem": profile.os,
+        "osImage": profile.os_image,
     }
 
 

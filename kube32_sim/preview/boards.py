@@ -16,6 +16,7 @@ from kube32_controllers.scheduler_figures import node_figures
 from kube32_sim.api.pod_state import finished
 from kube32_sim.kestrel.profiles import KUBE32
 from kube32_sim.preview.placements import ClusterState, JsonObject
+from kube32_sim.version import PROVIDER
 
 if TYPE_CHECKING:
     from kube32_sim.api.requests import Amounts
@@ -40,8 +41,21 @@ def cache_of(nodes: Iterable[JsonObject], pods: Iterable[JsonObject]) -> Schedul
     return made
 
 
-def is_board(node: JsonObject) -> bool:
+def profile_of(node: JsonObject) -> str:
+    """The name of a board's profile, or of that of an ordinary node that is simulated; "" of any other."""
+    return str((node["metadata"].get("labels") or {}).get(BOARD_LABEL, "")) or _simulated(node)
+
+
+def _simulated(node: JsonObject) -> str:
+    """What the simulator calls the profile of a node of its own; a cluster's nodes have other providers."""
+    provider = str((node.get("spec") or {}).get("providerID") or "")
+    return provider.removeprefix(PROVIDER).partition("/")[0] if provider.startswith(PROVIDER) else ""
+
+
+def reports_free(node: JsonObject) -> bool:
     """Whether a node's allocatable is what its kubelet measures as free, as kube32's do; others do not count pods."""
+    if _simulated(node):
+        return True
     status = node.get("status") or {}
     named = (*(status.get("capacity") or ()), *(status.get("allocatable") or ()))
     return any(name.startswith("esp32.io/") for name in named)
@@ -68,7 +82,7 @@ def _relieved(state: ClusterState, pods: Iterable[JsonObject]) -> ClusterState:
     latest = max(map(revision_of, (*state.nodes, *state.pods)), default=0)
     nodes = [
         _reporting_anew(node, freed[name], latest)
-        if (name := node["metadata"]["name"]) in freed and is_board(node)
+        if (name := node["metadata"]["name"]) in freed and reports_free(node)
         else node
         for node in state.nodes
     ]
@@ -91,8 +105,8 @@ class Firewalls:
     """The capability firewalls of the boards: what they would not run though the scheduler binds it to them."""
 
     def __init__(self, state: ClusterState) -> None:
-        labels = {node["metadata"]["name"]: node["metadata"].get("labels") or {} for node in state.nodes}
-        self._boards = {name: found[BOARD_LABEL] for name, found in labels.items() if BOARD_LABEL in found}
+        named = {node["metadata"]["name"]: profile_of(node) for node in state.nodes}
+        self._boards = {name: profile for name, profile in named.items() if profile}
         self._running: dict[str, list[Amounts]] = {}
         if self._boards:
             for pod in state.pods:

@@ -17,7 +17,7 @@ from kube32_sim.api import quantity
 from kube32_sim.kestrel.filters import evaluate, percentages
 from kube32_sim.kestrel.models import Node, Request
 from kube32_sim.kestrel.profiles import KUBE32
-from kube32_sim.preview.boards import Firewalls, at_rest, cache_of, is_board, revision_of
+from kube32_sim.preview.boards import Firewalls, at_rest, cache_of, reports_free, revision_of
 from kube32_sim.preview.details import about_waiting, detail
 from kube32_sim.preview.placements import ClusterState, Placement, Verdict, WantedPod, shared
 
@@ -81,7 +81,7 @@ class Kube32Placer:
 
 
 def _warnings(state: ClusterState, waiting: Sequence[str]) -> Iterator[str]:
-    if state.nodes and not any(map(is_board, state.nodes)):
+    if state.nodes and not any(map(reports_free, state.nodes)):
         yield "no node is a board: cpu, taints and affinity do not count in this profile; they do in --profile kestrel"
     yield from about_waiting(waiting)
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kube32_sim.kubelet import addresses
-from kube32_sim.kubelet.boards import KIB, Profile, profiles
+from kube32_sim.kubelet.boards import KIB, Chip, Profile, boards
 from kube32_sim.kubelet.node_object import amounts, heartbeat, lease_object, node_object
 
-NAMES = sorted(profiles())
+NAMES = sorted(boards())
 DATA: dict[str, dict[str, Any]] = tomllib.loads(
     files("kube32_sim.kubelet").joinpath("boards.toml").read_text(encoding="utf-8")
 )
@@ -57,6 +57,12 @@ ELSEWHERE = {"vector", "psram"}
 """Capabilities that no macro of soc_caps.h decides."""
 
 
+def chip(name: str) -> Chip:
+    found = boards()[name].chip
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_counts_are_those_of_soc_caps(name: str) -> None:
     row, caps = DATA[name], CAPS[name]
@@ -73,7 +79,7 @@ def test_counts_are_those_of_soc_caps(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_pins_are_the_chips_less_those_of_memory_and_console(name: str) -> None:
-    row, pins = DATA[name], profiles()[name].pins
+    row, pins = DATA[name], chip(name).pins
     memory, absent, console = (set(row[key]) for key in ("memory-pins", "absent-pins", "console"))
     assert all(part <= set(row["chip-pins"]) for part in (memory, absent, console, set(row["adc-pins"])))
     assert len(memory | absent | console) == len(memory) + len(absent) + len(console)
@@ -82,7 +88,7 @@ def test_pins_are_the_chips_less_those_of_memory_and_console(name: str) -> None:
 
 
 def test_pins_and_channels_that_pods_can_have() -> None:
-    told = {name: (len(profile.pins), profile.adc) for name, profile in profiles().items()}
+    told = {name: (len(chip(name).pins), chip(name).adc) for name in boards()}
     assert told == {
         "esp32": (24, 16),  # GPIO37 and 38, with a channel each, are not led out
         "esp32-s3": (34, 20),
@@ -90,24 +96,24 @@ def test_pins_and_channels_that_pods_can_have() -> None:
         "esp32-c3": (13, 6),
         "esp32-c6": (21, 7),
     }
-    assert not profiles()["esp32"].pins & {6, 7, 8, 9, 10, 11}
-    assert not profiles()["esp32-s3-psram8"].pins & {*range(26, 38)}
-    assert not profiles()["esp32-c3"].pins & {*range(11, 18)}
-    assert not profiles()["esp32-c6"].pins & {*range(24, 31)}
+    assert not chip("esp32").pins & {6, 7, 8, 9, 10, 11}
+    assert not chip("esp32-s3-psram8").pins & {*range(26, 38)}
+    assert not chip("esp32-c3").pins & {*range(11, 18)}
+    assert not chip("esp32-c6").pins & {*range(24, 31)}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_memory_is_what_the_header_of_the_file_says(name: str) -> None:
-    row, profile = DATA[name], profiles()[name]
+    row, profile = DATA[name], boards()[name]
     assert row["heap"] == round(row["hello-world"] / KIB / 8) * 8
     assert 64 < row["heap"] - row["system"] < row["heap"] < row["sram"]
     assert profile.allocatable()["memory"] == (row["heap"] - row["system"]) * KIB
-    assert (profile.psram > 0) == ("psram" in profile.hardware) == ("esp32.io/psram" in profile.capacity())
+    assert (chip(name).psram > 0) == ("psram" in chip(name).hardware) == ("esp32.io/psram" in profile.capacity())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_more_is_allocatable_than_there_is(name: str) -> None:
-    capacity, allocatable = profiles()[name].capacity(), profiles()[name].allocatable()
+    capacity, allocatable = boards()[name].capacity(), boards()[name].allocatable()
     assert set(allocatable) == set(capacity)
     assert all(allocatable[resource] <= capacity[resource] for resource in capacity)
     sizes = ("memory", "ephemeral-storage", "esp32.io/psram")
@@ -122,8 +128,8 @@ def test_sources_are_named() -> None:
 
 
 def test_only_one_board_has_psram() -> None:
-    assert [name for name in NAMES if profiles()[name].psram] == ["esp32-s3-psram8"]
-    assert profiles()["esp32-s3-psram8"].capacity()["esp32.io/psram"] == 8 * 1024 * KIB
+    assert [name for name in NAMES if chip(name).psram] == ["esp32-s3-psram8"]
+    assert boards()["esp32-s3-psram8"].capacity()["esp32.io/psram"] == 8 * 1024 * KIB
 
 
 def test_amounts_are_written_as_kubernetes_writes_them() -> None:
@@ -147,6 +153,12 @@ def test_addresses_are_in_their_ranges(name: str) -> None:
     assert ipaddress.ip_address(addresses.pod_ip(number, set())) in pods
 
 
+def test_addresses_do_not_depend_on_what_is_no_board() -> None:
+    """They are the same from one release to the next: each of five kinds has a fifth."""
+    told = {name: addresses.node_number(f"{name}-1") for name in boards()}
+    assert told == {"esp32": 1, "esp32-s3": 6554, "esp32-s3-psram8": 13107, "esp32-c3": 19660, "esp32-c6": 26213}
+
+
 def test_pod_addresses_are_used_again() -> None:
     taken = {addresses.pod_ip(7, set())}
     second = addresses.pod_ip(7, taken)
@@ -155,7 +167,7 @@ def test_pod_addresses_are_used_again() -> None:
 
 
 def c3() -> Profile:
-    return profiles()["esp32-c3"]
+    return boards()["esp32-c3"]
 
 
 def test_a_node_tells_what_it_is() -> None:
