@@ -102,7 +102,7 @@ def _read(data: bytes, media: str, named: tuple[str, str]) -> _Body:
 
 def _read_json(data: bytes) -> _Body:
     value = jsontext.loads(data)
-    may_repeat = jsontext.may_repeat(data, jsontext.check_depth(value))
+    may_repeat = jsontext.may_repeat(data, jsontext.check_extent(value))
     if may_repeat:
         value = jsontext.loads_exact(data)
     return _Body(data, _object(value), exact=may_repeat, may_repeat=may_repeat)
@@ -115,7 +115,7 @@ def _read_yaml(data: bytes) -> _Body:
         value, repeated = yamltext.loads(data)
     except yamltext.YamlError as error:
         raise _Unreadable(str(error)) from None
-    jsontext.check_depth(value)
+    jsontext.check_extent(value)
     return _Body(data, _object(value), exact=True, repeated=repeated)
 
 

@@ -19,14 +19,14 @@ def _read(data: bytes) -> tuple[Any, list[str]]:
     try:
         if data.lstrip().startswith(b"{"):
             value = jsontext.loads(data)
-            if not jsontext.may_repeat(data, jsontext.check_depth(value)):
+            if not jsontext.may_repeat(data, jsontext.check_extent(value)):
                 return value, []
     except jsontext.JsonError as error:
         if str(error) == jsontext.TOO_DEEP:
             raise _not_read(error) from None
     try:
         value, repeated = yamltext.loads(data)
-        jsontext.check_depth(value)
+        jsontext.check_extent(value)
     except (yamltext.YamlError, jsontext.JsonError) as error:
         raise _not_read(error) from None
     return value, repeated

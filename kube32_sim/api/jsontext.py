@@ -18,6 +18,8 @@ from kube32_sim.api.decode.leaves import ExactNumber
 JsonObject = dict[str, Any]
 
 TOO_DEEP = "exceeded max depth"
+MOST_PARTS = 150_000
+"""Values in a body: one of 3 MB could hold ten times as many, and of real ones the largest hold some ten thousand."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _AFTER = {
     "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
@@ -47,12 +49,31 @@ def loads_exact(data: bytes) -> Any:
     return _loads_slowly(data, ExactNumber, merged)
 
 
-def check_depth(value: Any) -> bytes:
-    """The encoded value; raises JsonError where it is nested too deeply to be stored."""
+def check_extent(value: Any) -> bytes:
+    """The encoded value; raises JsonError where it is nested too deeply to be stored, or has more parts than anybody's.
+
+    Everything that is done with an object takes a time for each of its parts, in which nobody else is served.
+    """
     try:
-        return orjson.dumps(value)
+        encoded = orjson.dumps(value)
     except (orjson.JSONEncodeError, RecursionError):
         raise JsonError(TOO_DEEP) from None
+    if len(encoded) > 2 * MOST_PARTS and _parts(value) > MOST_PARTS:
+        raise JsonError(f"exceeded max number of values: {MOST_PARTS}")
+    return encoded
+
+
+def _parts(value: Any) -> int:
+    """How many values there are in a value, itself among them."""
+    count, inside = 0, [value]
+    while inside:
+        found = inside.pop()
+        count += 1
+        if found.__class__ is dict:
+            inside.extend(found.values())
+        elif found.__class__ is list:
+            inside.extend(found)
+    return count
 
 
 def merged(pairs: list[tuple[str, Any]]) -> JsonObject:

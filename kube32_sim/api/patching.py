@@ -69,7 +69,7 @@ class Patcher:
         """The patch as a JSON value, and texts for its faults: keys that occur twice, unknown ones of operations."""
         try:
             patch = jsontext.loads(self._data)
-            encoded = jsontext.check_depth(patch)
+            encoded = jsontext.check_extent(patch)
         except jsontext.JsonError as error:
             raise errors.bad_request(
                 str(error) if self.kind == "strategic" else f"error decoding patch: {error}"
@@ -96,7 +96,7 @@ class Patcher:
     def _decoded(self, patched: JsonObject, shown: _Shown) -> tuple[JsonObject, list[str]]:
         row = self._row
         try:
-            jsontext.check_depth(patched)
+            jsontext.check_extent(patched)
             if not row.schema:
                 return decode_custom(patched, shown.kind_of(row), row)
             self._check_type(shown)

@@ -60,7 +60,7 @@ def _json_document(data: bytes) -> Document:
     from kube32_sim.api import jsontext, strictness
 
     value = jsontext.loads(data)
-    repeats = jsontext.may_repeat(data, jsontext.check_depth(value))
+    repeats = jsontext.may_repeat(data, jsontext.check_extent(value))
     return Document(value, tuple(map(_last_counts, strictness.faults(data, ()))) if repeats else ())
 
 

@@ -211,7 +211,7 @@ def _repeats(value: Any) -> bool:
 @given(PAIRS)
 def test_the_quick_look_for_repeated_keys_is_exact(value: Any) -> None:
     data = _text(value).encode()
-    encoded = jsontext.check_depth(jsontext.loads(data))
+    encoded = jsontext.check_extent(jsontext.loads(data))
     assert jsontext.may_repeat(data, encoded) is _repeats(value)
     assert bool(jsontext.order_of_paths(data)[1]) is _repeats(value)
 

@@ -279,3 +279,11 @@ def test_conflicts_are_told_by_what_they_are_about():
         applied("Service", obj, renamed, "two")
     found = [field for _, field in conflicts(refused.value)]
     assert found == [f'.spec.ports[port={port},protocol="TCP"].name' for port in (80, 443, 8080)]
+
+
+def test_of_very_many_conflicts_as_many_are_told_as_anybody_reads():
+    obj = applied("ConfigMap", None, config_map(**{f"k{n}": "1" for n in range(1500)}), "one", T0)
+    with pytest.raises(ApiError) as refused:
+        applied("ConfigMap", obj, config_map(**{f"k{n}": "2" for n in range(1500)}), "two")
+    assert len(conflicts(refused.value)) == 1000
+    assert str(refused.value).startswith("Apply failed with at least 1000 conflicts: ")

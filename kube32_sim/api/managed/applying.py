@@ -6,9 +6,10 @@ others own is a conflict, unless it is the same or forced.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
-from kube32_sim.api.errors import ApiError
+from kube32_sim.api.errors import MOST_FAILURES, ApiError
 from kube32_sim.api.managed.comparing import owned, with_structs
 from kube32_sim.api.managed.entries import APPLY, Manager, Owned, Owners
 from kube32_sim.api.managed.fieldset import (
@@ -101,9 +102,10 @@ def _put_back(shape: Shape, made: JsonObject, pruned: JsonObject, fields: FieldS
 
 
 def conflict_error(conflicts: Conflicts) -> ApiError:
-    """409, with a cause for each field."""
+    """409, with a cause for each field, or for as many as anybody reads."""
     managers = sorted(conflicts, key=Manager.identifier)
-    told = [(manager.shown(), text(path)) for manager in managers for path in paths(conflicts[manager])]
+    fields = ((manager, path) for manager in managers for path in paths(conflicts[manager]))
+    told = [(manager.shown(), text(path)) for manager, path in islice(fields, MOST_FAILURES)]
     causes = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": path} for who, path in told
     ]
@@ -115,10 +117,11 @@ def _message(told: list[tuple[str, str]]) -> str:
         who, path = told[0]
         return f"Apply failed with 1 conflict: conflict with {who}: {path}"
     lines: list[str] = []
+    count = f"at least {len(told)}" if len(told) == MOST_FAILURES else str(len(told))
     for who in dict.fromkeys(who for who, _ in told):
         lines.append(f"conflicts with {who}:")
         lines += [f"- {path}" for other, path in told if other == who]
-    return f"Apply failed with {len(told)} conflicts: " + "\n".join(lines)
+    return f"Apply failed with {count} conflicts: " + "\n".join(lines)
 
 
 def beyond(conflicts: Conflicts, allowed: FieldSet) -> Conflicts:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from kube32_sim.api.errors import ApiError, bad_request
+from kube32_sim.api.jsontext import check_extent
 
 JsonObject = dict[str, Any]
 _SHOWN = 30
@@ -31,7 +32,9 @@ def decode(data: bytes, expected: tuple[str, str] = ("", "")) -> tuple[str, str,
         raise _unrecognized(data, expected[1], _reason(error)) from None
     api_version, kind = api_version or expected[0], kind or expected[1]
     try:
-        return api_version, kind, read_object(api_version, kind, raw)
+        value = read_object(api_version, kind, raw)
+        check_extent(value)
+        return api_version, kind, value
     except (DecodeError, ValueError, RecursionError) as error:
         if not kind:
             raise _unrecognized(data, "", _reason(error)) from None

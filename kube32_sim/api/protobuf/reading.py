@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from kube32_sim.api.jsontext import MOST_PARTS
 from kube32_sim.api.protobuf.messages import EXTENSIONS, META, RUNTIME, Field, fields_of
 
 Reader = Callable[[Any], Any]
@@ -51,10 +52,17 @@ def _entry(field: Field) -> tuple[str | None, Reader]:
     """The name in JSON, None for an embedded struct, and what makes the value."""
     read = reader(field.type)
     if field.shape == "list":
-        return field.name, list if read is _same else lambda items: [read(item) for item in items]
+        return field.name, list if read is _same else lambda items: [read(item) for item in _bounded(items)]
     if field.shape == "map":
         return field.name, dict if read is _same else lambda items: {key: read(item) for key, item in items.items()}
     return (None if field.shape == "embedded" else field.name), read
+
+
+def _bounded(items: Any) -> Any:
+    """An empty message takes two bytes: a body of 3 MB could hold more than anybody has."""
+    if len(items) > MOST_PARTS:
+        raise ValueError(f"exceeded max number of values: {MOST_PARTS}")
+    return items
 
 
 def _same(value: Any) -> Any:
