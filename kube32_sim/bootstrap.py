@@ -1,5 +1,6 @@
 """What is there from the start: the four system namespaces, the range of cluster addresses, the Service
-default/kubernetes, two PriorityClasses.
+default/kubernetes with its endpoints, two PriorityClasses, an APIService for each group version, and the FlowSchemas
+and PriorityLevelConfigurations that every API server has.
 
 As upstream, an API server makes these itself; whatever else exists, a loop made.
 """
@@ -8,17 +9,34 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from kube32_sim.api.errors import ApiError
+from kube32_sim.bootstrap_objects import (
+    NAME,
+    api_services,
+    flow_schemas,
+    not_dangling,
+    own_address,
+    own_endpoints,
+    own_slice,
+    priority_levels,
+)
 from kube32_sim.client import NAMESPACES, SERVICES, JsonObject, Resource
+from kube32_sim.ids import Ids
 from kube32_sim.local_client import LocalClient
+from kube32_sim.registry.computed import ENDPOINTS, SLICES
+from kube32_sim.storage.immediate import run_now
+from kube32_sim.storage.interface import KeyExists, Store
 
 API_SERVER = "kube-apiserver"
 """The field manager of what is there from the start."""
 SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 SERVICE_CIDRS = Resource("networking.k8s.io", "v1", "servicecidrs")
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses")
+API_SERVICES = Resource("apiregistration.k8s.io", "v1", "apiservices")
+FLOW_SCHEMAS = Resource("flowcontrol.apiserver.k8s.io", "v1", "flowschemas")
+PRIORITY_LEVELS = Resource("flowcontrol.apiserver.k8s.io", "v1", "prioritylevelconfigurations")
 
 
 def kubernetes_service(network: ipaddress.IPv4Network, port: int) -> JsonObject:
@@ -71,9 +89,36 @@ async def bootstrap(client: LocalClient, network: ipaddress.IPv4Network, port: i
     ):
         description = f"Used for system critical pods that must {of}"
         wanted.append((PRIORITY_CLASSES, "", priority_class(name, value, description)))
+    wanted += [(API_SERVICES, "", obj) for obj in api_services()]
     for resource, namespace, obj in wanted:
         with _suppress_existing():
             await client.create(resource, namespace, obj)
+    await _flow_control(client.of("api-priority-and-fairness-config-producer-v1"))
+
+
+async def _flow_control(client: LocalClient) -> None:
+    for level in priority_levels():
+        with _suppress_existing():
+            await client.create(PRIORITY_LEVELS, "", level)
+    consumer = client.of("api-priority-and-fairness-config-consumer-v1")
+    for schema in flow_schemas():
+        with _suppress_existing():
+            made = await client.create(FLOW_SCHEMAS, "", schema)
+            metadata = made["metadata"]
+            status = {"conditions": [not_dangling(metadata["name"], metadata["creationTimestamp"])]}
+            await consumer.update(FLOW_SCHEMAS, "", {**made, "status": status}, subresource="status")
+
+
+def make_endpoints(store: Store, ids: Ids, now: str, host: str, port: int) -> None:
+    """The endpoints of default/kubernetes, which no rule computes: they name the server itself.
+
+    They go to the store at once, for nobody could write them: Endpoints are computed, or may name no loopback address.
+    """
+    address = own_address(host)
+    for storage, obj in ((ENDPOINTS, own_endpoints(address, port)), (SLICES, own_slice(address, port))):
+        obj["metadata"] |= {"uid": ids.uid(), "creationTimestamp": now}
+        with suppress(KeyExists):
+            run_now(store.create(storage, f"default/{NAME}", obj))
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.arguments import PROGRAM
-from kube32_sim.bootstrap import API_SERVER, bootstrap
+from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints
 from kube32_sim.client import CLOCKS
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.durations import format_duration, seconds_of
@@ -112,6 +112,7 @@ class Cluster:
         self.recorder = make_recorder(self.client, self.clock)
         await self._start_server()
         await bootstrap(self.client.of(API_SERVER), options.service_network, self.port)
+        make_endpoints(self.store, self.ids, self.clock.timestamp(), options.host, self.port)
         self.recorder.start()
         self._stack.append(self.recorder)
         self.loops = Loops(options, scheduler, table, self.store, self.client, self.recorder, self.clock)

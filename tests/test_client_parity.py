@@ -312,7 +312,7 @@ async def test_a_watch_leaves_nothing_behind(client: Client, cluster: Cluster) -
 
 async def test_computed_objects_are_current_when_a_watch_begins(client: Client) -> None:
     await client.create(SERVICES, "default", service("s", {"app": "x"}))
-    async with client.watch(ENDPOINTS, "default") as events:
+    async with client.watch(ENDPOINTS, "default", field_selector="metadata.name=s") as events:
         assert told(await take(events, 1)) == [("ADDED", "s")]
         await client.create(PODS, "default", pod("p", labels={"app": "x"}, spec={"nodeName": "n1"}))
         status = {"phase": "Running", "podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}

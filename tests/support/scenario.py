@@ -117,8 +117,11 @@ async def run(manner: str, seed: int | None) -> list[str]:
         await MANNERS[manner](cluster)
         for storage in sorted(cluster.store.storages()):
             lines += [f"{storage} {stored.key} {stored.raw.decode()}" for stored in cluster.store.list(storage)]
-        # The Service of the API itself leads to the port, which is a free one.
-        return [line.replace(f'"targetPort":{cluster.port}}}', '"targetPort":6443}') for line in lines]
+        # The Service of the API itself and its endpoints lead to the port, which is a free one.
+        for before, after in (('"targetPort":', "}"), ('"port":', ',"protocol":"TCP"}')):
+            free, fixed = f"{before}{cluster.port}{after}", f"{before}6443{after}"
+            lines = [line.replace(free, fixed) for line in lines]
+        return lines
 
 
 if __name__ == "__main__":
