@@ -16,7 +16,7 @@ from kube32_sim.cluster import admission_config
 from kube32_sim.options import LOOPS, ServeOptions
 
 JsonObject = dict[str, Any]
-PODS, NODES, DEPLOYMENTS = ("", "pods"), ("", "nodes"), ("apps", "deployments")
+PODS, NODES, DEPLOYMENTS, JOBS = ("", "pods"), ("", "nodes"), ("apps", "deployments"), ("batch", "jobs")
 WARNING = AdmissionConfig(steering_warnings=True)
 PREFIX = "sim.kube32.io/"
 
@@ -93,6 +93,45 @@ def test_templates_are_looked_at_too(storage: tuple[str, str]) -> None:
 
 def test_the_mark_of_the_deployment_loop_is_no_mistake() -> None:
     assert told(DEPLOYMENTS, {"metadata": annotated(pod_template_hash="abc"), "spec": {"template": pod()}}) == []
+
+
+ENDLESS = f"{PREFIX}run-seconds is not set: the containers run until the pod is deleted"
+ENDLESS_JOB = (
+    f"spec.template.metadata.annotations: {PREFIX}run-seconds is not set: the Job's pods run until they are deleted"
+)
+
+
+def once(policy: str = "Never", container: JsonObject | None = None, **annotations: str) -> JsonObject:
+    return {**pod(**annotations), "spec": {"restartPolicy": policy, "containers": [{"name": "c", **(container or {})}]}}
+
+
+def job(template: JsonObject, **spec: Any) -> JsonObject:
+    return {"metadata": {"name": "j"}, "spec": {"template": template, **spec}}
+
+
+@pytest.mark.parametrize("policy", ["Never", "OnFailure"])
+def test_containers_that_never_end_are_told_of_once(policy: str) -> None:
+    assert told(PODS, once(policy)) == [ENDLESS]
+    assert told(JOBS, job(once(policy))) == [ENDLESS_JOB]
+    assert told(PODS, once(policy), old=once(policy)) == told(JOBS, job(once(policy)), old=job(once(policy))) == []
+    assert told(PODS, once(policy), config=AdmissionConfig()) == []
+
+
+def test_containers_that_end_or_are_not_to_end_are_not() -> None:
+    for ending in (once(run_seconds="1"), once("OnFailure", {"stdinOnce": True}), once("Always"), pod()):
+        assert told(PODS, ending) == told(JOBS, job(ending)) == []
+    timed = once()
+    timed["spec"]["activeDeadlineSeconds"] = 30
+    assert told(PODS, timed) == told(JOBS, job(timed)) == told(JOBS, job(once(), activeDeadlineSeconds=30)) == []
+    assert told(DEPLOYMENTS, job(once())) == []
+
+
+@pytest.mark.parametrize("owner", ["Job", "CronJob", "Workflow"])
+def test_what_has_an_owner_is_not_told_of(owner: str) -> None:
+    """kubectl 1.25 makes no controller of a CronJob when it creates a Job of it."""
+    for storage, obj in ((PODS, once()), (JOBS, job(once()))):
+        obj["metadata"]["ownerReferences"] = [{"kind": owner, "name": "j", "uid": "u"}]
+        assert told(storage, obj) == []
 
 
 def test_a_bare_server_does_not_warn() -> None:

@@ -122,7 +122,9 @@ items:
   metadata: {name: once}
   spec:
     completions: 1
-    template: {spec: {restartPolicy: Never, containers: [{name: once, image: "once:1"}]}}
+    template:
+      metadata: {annotations: {sim.kube32.io/run-seconds: "600"}}
+      spec: {restartPolicy: Never, containers: [{name: once, image: "once:1"}]}
 - apiVersion: v1
   kind: ResourceQuota
   metadata: {name: few}

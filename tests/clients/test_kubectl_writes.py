@@ -18,7 +18,6 @@ def test_generators(kubectl, namespace):
         "service nodeport outside --tcp=80 --node-port=0",
         "service loadbalancer balanced --tcp=80",
         "service externalname elsewhere --external-name=other.example",
-        "job once --image=once:1 -- sleep 1",
         "quota few --hard=pods=20,configmaps=5",
         "role reader --verb=get,list --resource=pods,deployments.apps",
         "rolebinding readers --role=reader --user=ann",
@@ -30,6 +29,8 @@ def test_generators(kubectl, namespace):
         assert kind != "deployment" or kubectl.quietly("get", "deploy/web", "-o", "jsonpath={.spec.replicas}") == "2"
     for what in ("cronjob often --image=a:1 --schedule=@hourly", "ingress door --rule=web.example/*=inside:80"):
         assert kubectl.remarks("create", *what.split()).startswith("Warning: kube32-sim stores ")
+    endless = kubectl.remarks("create", "job", "once", "--image=once:1", "--", "sleep", "1")
+    assert endless.startswith("Warning: spec.template.metadata.annotations: sim.kube32.io/run-seconds is not set: ")
     kubectl.quietly("create", "job", "--from=cronjob/often", "now")
     assert kubectl.quietly("create", "token", "keeper").count(".") == 2
     for what in (f"namespace {namespace}-2", f"clusterrole {namespace} --verb=get --resource=nodes",

@@ -15,6 +15,18 @@ def test_a_misspelt_annotation_is_told_at_once_and_by_an_event(kubectl):
     assert changed.stderr == ("Warning: annotation sim.kube32.io/exit-code is no exit code between 0 and 255: 'ok'\n")
 
 
+def test_what_never_ends_is_told(kubectl):
+    """As `kubectl create job` and `helm test` would wait for it for ever."""
+    endless = "Warning: sim.kube32.io/run-seconds is not set: the containers run until the pod is deleted\n"
+    assert kubectl.run("run", "p", "--image=i", "--restart=Never").stderr == endless
+    assert kubectl.run("label", "pod", "p", "a=b").stderr == ""
+    assert kubectl.run("run", "q", "--image=i").stderr == ""
+    of_template = kubectl.run("create", "job", "j", "--image=i", "--dry-run=server").stderr
+    assert of_template.startswith(
+        "Warning: spec.template.metadata.annotations: sim.kube32.io/run-seconds is not set: the Job's pods run "
+    )
+
+
 def test_a_fault_that_there_is_not_is_told(kubectl):
     answer = kubectl.run("annotate", "node", "esp32-1", "sim.kube32.io/fault=broken")
     try:

@@ -11,7 +11,8 @@ class AdmissionConfig:
 
     service_accounts: pods run as `default` where they name no service account, and a named one must exist.
     idle_warnings: who creates an object of a kind that nothing acts on is told so.
-    steering_warnings: who gives annotations that are to steer the simulation, and will not, is told so.
+    steering_warnings: who gives annotations that are to steer the simulation, and will not, is told so; and who gives
+    none where one is needed to bring containers to their end.
     resource_quota: what a namespace's quotas do not leave room for is refused.
     quota_by_status: what quotas allow and what is used is what their status says: nobody counts.
     """
