@@ -28,7 +28,7 @@ from kube32_sim.api.managed.entries import (
 )
 from kube32_sim.api.managed.fieldset import MEMBER, NOTHING, FieldSet, difference, field, ordered
 from kube32_sim.api.managed.reconciling import reconciled
-from kube32_sim.api.managed.shapes import Shape, custom_shape, shape_of_definition
+from kube32_sim.api.managed.shapes import LEAF, Shape, custom_shape, shape_of_definition
 from kube32_sim.api.managed.tracking import Write, created, updated
 from kube32_sim.api.resources import ResourceTable, ResourceType
 
@@ -117,10 +117,17 @@ def empty(row: ResourceType) -> JsonObject:
     return obj
 
 
+@cache
+def _begun(key: str) -> JsonObject:
+    """`_empty` as an object; shared: never change it."""
+    obj: JsonObject = orjson.loads(_empty(key))
+    return obj
+
+
 @lru_cache(maxsize=CREATIONS)
 def _said(key: str, name: str, raw: bytes) -> FieldSet | None:
     """What a new object says with a field of this JSON, as what is below the field; None: nothing."""
-    begun: JsonObject = orjson.loads(_empty(key))
+    begun = _begun(key)
     before = {name: begun[name]} if name in begun else {}
     changed, _ = compared(shape_of_definition(key), before, {name: orjson.loads(raw)})
     below = changed.get(field(name))
@@ -153,11 +160,16 @@ def _said_anew(row: ResourceType, obj: JsonObject) -> FieldSet:
     if not row.schema:
         return ordered(compared(shape_of_row(row), empty(row), obj)[0])
     said: FieldSet = {}
+    fields, begun = shape_of_definition(row.schema).fields, _begun(row.schema)
     for name in sorted(obj):
         value = obj[name]
         if name == "metadata":
             if inside := _said_of_metadata(value):
                 said[_METADATA] = inside
+            continue
+        if name in fields and fields[name][1].kind == LEAF:  # as in Events: not worth remembering, and ever another
+            if name not in begun or begun[name] != value:
+                said[fields[name][0]] = NOTHING
             continue
         raw = orjson.dumps(value)
         below = _said(row.schema, name, raw) if len(raw) < LONG else _said.__wrapped__(row.schema, name, raw)
