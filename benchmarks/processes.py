@@ -69,6 +69,7 @@ class Processes:
         log = Path(self._folder.name) / f"{len(os.listdir(self._folder.name))}.log"
         paths = [str(ROOT), str(ROOT / "controllers"), os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # a start that compiles everything is the first one only
         started = time.perf_counter()
         with log.open("wb") as stderr:
             child = await asyncio.create_subprocess_exec(
