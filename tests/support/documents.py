@@ -62,6 +62,6 @@ def run(command: str, environment: dict[str, str]) -> str:
 def timeless(output: str) -> str:
     """Without ages, generated parts of names, the widths of columns, and lines that only say what is waited for."""
     output = re.sub(r"^Waiting for .*\n", "", output, flags=re.M)
-    output = re.sub(r"\b(\d+[smh])+\b", "<age>", output)
+    output = re.sub(r"(?<!-)\b(\d+[smh])+\b", "<age>", output)  # after a hyphen it ends a name
     output = re.sub(r"(-[0-9a-z]{8,10})?-[bcdfghjklmnpqrstvwxz2456789]{5}\b", "-<generated>", output)
     return "\n".join(re.sub(r" {2,}", "  ", line).strip() for line in output.strip().splitlines())
