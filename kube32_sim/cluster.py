@@ -24,6 +24,7 @@ from typing import Any, Protocol, TypeVar
 from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.builtin import builtin_table
+from kube32_sim.api.users import ADMIN, User
 from kube32_sim.arguments import PROGRAM
 from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints
 from kube32_sim.client import CLOCKS
@@ -40,7 +41,7 @@ from kube32_sim.registry.computed import COMPUTED, ComputedEndpoints
 from kube32_sim.registry.hooks import WriteHooks
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server.app import ApiServer
-from kube32_sim.server.authentication import ADMIN, Authenticator, User, read_tokens
+from kube32_sim.server.authentication import Authenticator, read_tokens
 from kube32_sim.server.documents import CustomDefinitions, Documents
 from kube32_sim.server.handler import Handler
 from kube32_sim.storage.memory import MemoryStore

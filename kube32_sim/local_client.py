@@ -19,6 +19,7 @@ from kube32_sim.api.field_selectors import select_fields
 from kube32_sim.api.options import delete_options, parse_resource_version
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.selectors import parse_labels
+from kube32_sim.api.users import ADMIN, User
 from kube32_sim.client import PATCHES, JsonObject, ListResult, Resource, WatchEvent
 from kube32_sim.registry import subresources
 from kube32_sim.registry.asked import Asked, Result
@@ -37,7 +38,7 @@ def _selection(row: ResourceType, namespace: str, labels: str, fields: str) -> S
 class LocalClient:
     """user: on whose behalf it writes.  program: which field manager that is, such as `kube-scheduler`."""
 
-    def __init__(self, registry: Registry, hub: Hub, user: str = "system:admin", program: str = "kube32-sim") -> None:
+    def __init__(self, registry: Registry, hub: Hub, user: User = ADMIN, program: str = "kube32-sim") -> None:
         self._registry = registry
         self._hub = hub
         self._user = user

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.strategies.base import Context
+from kube32_sim.api.users import ADMIN, User
 from kube32_sim.storage.interface import JsonObject, Storage
 from kube32_sim.storage.objects import StoredObject
 
@@ -20,7 +21,7 @@ class Asked(NamedTuple):
     name: str = ""
     subresource: str = ""
     dry_run: bool = False
-    user: str = "system:admin"
+    user: User = ADMIN
     manager: str = "kube32-sim"
     """The field manager that the write is told of as in managedFields."""
 

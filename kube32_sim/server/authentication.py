@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hmac
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -15,23 +14,8 @@ from kube32_sim.api import errors, reviews
 from kube32_sim.api.field_selectors import parse_fields
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.strategies.base import Lookup
+from kube32_sim.api.users import ADMIN, ANONYMOUS, User
 from kube32_sim.options import OptionError
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    name: str
-    uid: str = ""
-    groups: tuple[str, ...] = ()
-    extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    @property
-    def anonymous(self) -> bool:
-        return self.name == "system:anonymous"
-
-
-ADMIN = User("system:admin", "", ("system:masters", "system:authenticated"))
-ANONYMOUS = User("system:anonymous", "", ("system:unauthenticated",))
 
 
 class TokenFileError(OptionError):

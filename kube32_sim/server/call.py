@@ -8,9 +8,9 @@ from multidict import CIMultiDict
 from kube32_sim.api import media, options, paths
 from kube32_sim.api.managed.entries import manager_name
 from kube32_sim.api.paths import Query, RequestInfo
+from kube32_sim.api.users import User
 from kube32_sim.registry.asked import Asked
 from kube32_sim.server.answers import JSON_HEADERS
-from kube32_sim.server.authentication import User
 
 
 class Call:
@@ -35,4 +35,4 @@ class Call:
     def asked(self, wanted: options.WriteOptions = options.PLAIN_WRITE) -> Asked:
         info = self.info
         manager = manager_name(wanted.field_manager, self.request.headers.get("User-Agent", ""))
-        return Asked(self.row, info.namespace, info.name, info.subresource, wanted.dry_run, self.user.name, manager)
+        return Asked(self.row, info.namespace, info.name, info.subresource, wanted.dry_run, self.user, manager)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from kube32_sim.api import reviews
 from kube32_sim.api.resources import ResourceType
+from kube32_sim.api.users import User
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.binding import bind_named
 from kube32_sim.registry.identity import fit_namespace
 from kube32_sim.registry.registry import Registry
-from kube32_sim.server.authentication import User
 from kube32_sim.storage.interface import JsonObject
 
 

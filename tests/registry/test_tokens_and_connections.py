@@ -9,12 +9,12 @@ import pytest
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.reviews import claims_of
+from kube32_sim.api.users import User
 from kube32_sim.client import NODES, PODS, SERVICES, Resource
 from kube32_sim.cluster import Cluster
 from kube32_sim.registry import connections, subresources
 from kube32_sim.registry.asked import Asked
 from kube32_sim.server import virtual
-from kube32_sim.server.authentication import User
 from tests.support.objects import node, pod
 
 JsonObject = dict[str, Any]

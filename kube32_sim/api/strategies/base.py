@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kube32_sim.api.errors import FieldError
+from kube32_sim.api.users import ADMIN, User
 
 if TYPE_CHECKING:
     from kube32_sim.api.resources import ResourceType
@@ -43,7 +44,7 @@ class Context(NamedTuple):
     now: str
     cluster: Lookup
     dry_run: bool = False
-    user: str = "system:admin"
+    user: User = ADMIN
     subresource: str = ""
 
 

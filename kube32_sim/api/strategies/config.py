@@ -227,10 +227,9 @@ class CertificateSigningRequest(SpecStrategy):
     def prepare_create(self, obj: JsonObject, context: Context) -> None:
         super().prepare_create(obj, context)
         spec = obj["spec"]
-        spec["username"] = context.user
-        spec["groups"] = ["system:masters", "system:authenticated"]
-        spec.pop("uid", None)
-        spec.pop("extra", None)
+        for name in ("username", "groups", "uid", "extra"):
+            spec.pop(name, None)
+        spec.update(context.user.info())
 
     def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
         conditions = (obj.get("status") or {}).get("conditions") or []

@@ -1,0 +1,36 @@
+"""Who asks: what authentication finds out, and authorization, admission and reviews go by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def anonymous(self) -> bool:
+        return self.name == "system:anonymous"
+
+    def info(self) -> JsonObject:
+        """As a UserInfo of authentication.k8s.io."""
+        made: JsonObject = {"username": self.name}
+        if self.uid:
+            made["uid"] = self.uid
+        if self.groups:
+            made["groups"] = list(self.groups)
+        if self.extra:
+            made["extra"] = {key: list(values) for key, values in self.extra.items()}
+        return made
+
+
+ADMIN = User("system:admin", "", ("system:masters", "system:authenticated"))
+ANONYMOUS = User("system:anonymous", "", ("system:unauthenticated",))
