@@ -56,6 +56,9 @@ class Hooks(Protocol):
 
     def created(self, row: ResourceType, stored: StoredObject) -> None: ...
 
+    async def settled(self, row: ResourceType, stored: StoredObject) -> None:
+        """After a create, update or delete that was stored, before it is answered: what must follow at once."""
+
 
 class Computed(Protocol):
     """Types whose objects follow from others (Endpoints from Services and Pods) and cannot be written."""

@@ -4,7 +4,7 @@ used of quotas where no loop counts it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -55,6 +55,7 @@ class WriteHooks:
         self._ids = ids
         self._store: Store | None = None
         self._addresses: Addresses | None = None
+        self._followers: dict[tuple[str, str], Callable[[StoredObject], Awaitable[None]]] = {}
 
     def follow(self, store: Store, gauge: Gauge) -> None:
         """Know which addresses and ports are held, now and from now on.  gauge: of the cluster's clock."""
@@ -119,6 +120,15 @@ class WriteHooks:
             self._announce(stored.object())
         if self._charges_quotas and row.namespaced and self._store is not None:
             _charge(self._store, row, stored)
+
+    async def settled(self, row: ResourceType, stored: StoredObject) -> None:
+        follow = self._followers.get(row.storage)
+        if follow is not None:
+            await follow(stored)
+
+    def after(self, storage: tuple[str, str], follow: Callable[[StoredObject], Awaitable[None]]) -> None:
+        """Await `follow` with every object of a type that was just stored (or was deleted: then its last state)."""
+        self._followers[storage] = follow
 
 
 def _charge(store: Store, row: ResourceType, stored: StoredObject) -> None:

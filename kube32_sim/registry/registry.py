@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from kube32_sim.api import admission, conversion, errors
+from kube32_sim.api.authorization import ALWAYS_ALLOW, Authorizer
 from kube32_sim.api.configuration import Configuration
 from kube32_sim.api.managed.manager import FieldManager, Writer, keep_times
 from kube32_sim.api.options import DeleteOptions
@@ -72,6 +73,7 @@ class Registry:
         collects_garbage: bool = True,
         counts_reports: bool = False,
         computed: Computed | None = None,
+        authorizer: Authorizer = ALWAYS_ALLOW,
     ) -> None:
         self.table = table
         self.store = store
@@ -79,6 +81,7 @@ class Registry:
         self.ids = ids
         self.lookup = StoreLookup(store)
         self.own = Own(store)
+        self.authorizer = authorizer
         self._config = config
         self._hooks = hooks
         self._collects_garbage = collects_garbage
@@ -151,6 +154,7 @@ class Registry:
         except KeyExists:
             raise self._exists(asked) from None
         self._hooks.created(row, change.stored)
+        await self._hooks.settled(row, change.stored)
         return Result(change.stored, created=True, warnings=warnings)
 
     def _free_name(self, asked: Asked, prefix: str) -> str:
@@ -255,6 +259,7 @@ class Registry:
         if asked.dry_run or outcome.removed:
             outcome.obj["metadata"]["resourceVersion"] = outcome.revision
             return Result(None, outcome.obj, removed=outcome.removed, warnings=warnings)
+        await self._hooks.settled(row, done.stored)
         return Result(done.stored, warnings=warnings)
 
     def _is_report(self, asked: Asked) -> bool:
@@ -362,6 +367,7 @@ class Registry:
             raise errors.not_found(row.group, row.plural, asked.name) from None
         if options.dry_run:
             return Result(None, outcome.obj, removed=outcome.removed, warnings=warnings)
+        await self._hooks.settled(row, done.stored)
         return Result(done.stored, removed=outcome.removed, warnings=warnings)
 
     async def delete_collection(self, asked: Asked, items: Sequence[StoredObject], options: DeleteOptions) -> None:
