@@ -258,6 +258,12 @@ def not_implemented(message: str) -> ApiError:
     return ApiError(501, "NotImplemented", message)
 
 
+def internal_error(why: str) -> ApiError:
+    """500, where a webhook or policy outside failed that must not: upstream's answer (see `docs/differences.md`)."""
+    details: JsonObject = {"causes": [{"message": why}]}
+    return ApiError(500, "InternalError", f"Internal error occurred: {why}", details)
+
+
 def unavailable(message: str, retry_after: int | None = None) -> ApiError:
     headers = [("Retry-After", str(retry_after))] if retry_after is not None else []
     return ApiError(503, "ServiceUnavailable", message, None, headers)
