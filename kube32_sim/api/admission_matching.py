@@ -100,12 +100,18 @@ class Rule(NamedTuple):
     def matches(self, request: Admitted, row: ResourceType) -> bool:
         """Whether it is for a request that is seen as one for `row`."""
         return (
-            _named(self.operations, request.operation)
-            and _named(self.groups, row.group)
-            and _named(self.versions, row.version)
-            and self._resource(row.plural, request.subresource)
+            self.covers(row, request.subresource, request.operation)
             and self._scope(request)
             and (not self.names or request.name in self.names)
+        )
+
+    def covers(self, row: ResourceType, subresource: str, operation: str) -> bool:
+        """Whether it is for such requests, as far as that follows from the type alone."""
+        return (
+            _named(self.operations, operation)
+            and _named(self.groups, row.group)
+            and _named(self.versions, row.version)
+            and self._resource(row.plural, subresource)
         )
 
     def _resource(self, plural: str, subresource: str) -> bool:
@@ -148,6 +154,13 @@ class Matching(NamedTuple):
             return None
         found = request.row if self.rules is None else self._first(self.rules, request, equivalents)
         return found if found is not None and self._selects_namespace(request, cluster) else None
+
+    def possible(self, row: ResourceType, subresource: str, operation: str, equivalents: Equivalents) -> bool:
+        """Whether any request of this kind could be matched: what `row` decides for one, asked once for all."""
+        if self.rules is None:
+            return True
+        rows = [row, *(equivalents.of(row, subresource) if self.equivalent else ())]
+        return any(rule.covers(one, subresource, operation) for rule in self.rules for one in rows)
 
     def _first(self, rules: Iterable[Rule], request: Admitted, equivalents: Equivalents) -> ResourceType | None:
         rules = tuple(rules)
