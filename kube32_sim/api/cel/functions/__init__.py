@@ -1,0 +1,1 @@
+"""Kubernetes' own functions in CEL: what they are called, which types they take, and what they do."""

@@ -1,0 +1,57 @@
+"""What goes wrong in an expression, in the words of cel-go, which Kubernetes' answers show.
+
+The library is Google's C++ implementation: the same language and mostly the same texts, but not all.
+"""
+
+from __future__ import annotations
+
+import re
+
+LIMIT_EXCEEDED = "operation cancelled: actual cost limit exceeded"
+"""What cel-go says when an expression has used up what a single one may cost."""
+
+
+class CompileError(ValueError):
+    """An expression that is none, or of the wrong type.  The message is upstream's, after `compilation failed: `."""
+
+
+class EvaluationError(ValueError):
+    """An expression that went wrong while it was evaluated, in cel-go's words: `no such key: x`."""
+
+
+_CODE = re.compile(r"^[A-Z_]+: ")
+_COMPILE = (
+    (re.compile(r" \[[A-Z_]+\]$"), ""),
+    (re.compile(r"undefined field '([^']*)' not found in struct '[^']*'"), r"undefined field '\1'"),
+)
+_EVALUATE = (
+    (re.compile(r'^Key not found in map : "(.*)"$', re.DOTALL), r"no such key: \1"),
+    (re.compile(r"^Key not found in map : (.*?)u?$", re.DOTALL), r"no such key: \1"),
+    (re.compile(r"^Index error: index=(-?\d+) size=\d+$"), r"index out of bounds: \1"),
+    (re.compile(r"^divide by zero$"), "division by zero"),
+    (re.compile(r"^No matching overloads found : (?:[@_<!\-].*|\[.*)$", re.DOTALL), "no such overload"),
+    (re.compile(r"^No matching overloads found : (?:\(\w+\)\.)?(\w+)\(.*$", re.DOTALL), r"no such overload: \1"),
+    (re.compile(r"^(?:Applying SELECT to non-message type|Invalid container type: .*)$"), "no such overload"),
+    (re.compile(r"^int64 out of uint64 range$|^uint64 out of int64 range$"), "integer overflow"),
+    (re.compile(r"^Iteration budget exceeded(?: \[INTERNAL\])?$"), LIMIT_EXCEEDED),
+    (re.compile(r'^No value with name "(.*)" found in Activation$'), r"no such attribute(s): \1"),
+)
+
+
+def compile_message(text: str) -> str:
+    """A compile error as cel-go words it: `ERROR: <input>:1:1: undeclared reference to 'x' (in container '')…`."""
+    return _first(_CODE.sub("", text), _COMPILE, every=True)
+
+
+def evaluation_message(text: str) -> str:
+    """An error met during evaluation as cel-go words it."""
+    return _first(re.sub(r" \[[A-Z_]+\]$", "", _CODE.sub("", text)), _EVALUATE, every=False)
+
+
+def _first(text: str, rules: tuple[tuple[re.Pattern[str], str], ...], *, every: bool) -> str:
+    for pattern, replacement in rules:
+        changed, count = pattern.subn(replacement, text)
+        if count and not every:
+            return changed
+        text = changed
+    return text
