@@ -1,8 +1,9 @@
 """The syntax tree of a compiled CEL expression, read from what the CEL library serializes, and written back.
 
-The library (cel-expr-python) shows no tree of its own, but `Expression.serialize()` gives a `google.protobuf.Any` with a
-`cel.expr.CheckedExpr`, or a `cel.expr.ParsedExpr` of an expression that was compiled without its types being checked.
-The numbers of fields below are those of `cel/expr/syntax.proto` and `checked.proto`; `tree_wire` knows the wire format.
+The library (cel-expr-python) shows no tree of its own, but `Expression.serialize()` gives a `google.protobuf.Any` with
+a `cel.expr.CheckedExpr`, or with a `cel.expr.ParsedExpr` where it was told not to check types.  The numbers of fields
+below are those of `cel/expr/syntax.proto` and `checked.proto`; `tree_wire` knows the wire format, `tree_writing` is the
+other direction.
 `cost` estimates costs from these trees.
 """
 
@@ -16,7 +17,17 @@ from kube32_sim.api.cel.tree_wire import Message, read, real, signed, varints
 CHECKED = "type.googleapis.com/cel.expr.CheckedExpr"
 PARSED = "type.googleapis.com/cel.expr.ParsedExpr"
 
-_CONSTANTS = {1: "null", 2: "bool", 3: "int", 4: "uint", 5: "double", 6: "string", 7: "bytes", 8: "duration", 9: "timestamp"}
+_CONSTANTS = {
+    1: "null",
+    2: "bool",
+    3: "int",
+    4: "uint",
+    5: "double",
+    6: "string",
+    7: "bytes",
+    8: "duration",
+    9: "timestamp",
+}
 _PRIMITIVES = ("dyn", "bool", "int", "uint", "double", "string", "bytes")
 _WELL_KNOWN = ("dyn", "any", "timestamp", "duration")
 
@@ -27,7 +38,7 @@ class Constant:
 
     id: int
     kind: str
-    value: None | bool | int | float | str | bytes
+    value: bool | int | float | str | bytes | None
 
 
 @dataclass(slots=True)
@@ -226,13 +237,13 @@ def _expr(message: Message) -> Expr:
 
 def _constant(id_: int, message: Message) -> Expr:
     for number in message.present():
-        kind = _CONSTANTS.get(number)
-        if kind is not None:
+        if 0 < number < len(_KINDS):
+            kind = _KINDS[number]
             return Constant(id_, kind, _constant_value(kind, message, number))
     raise ValueError("a constant of no kind")
 
 
-def _constant_value(kind: str, message: Message, number: int) -> None | bool | int | float | str | bytes:
+def _constant_value(kind: str, message: Message, number: int) -> bool | int | float | str | bytes | None:
     match kind:
         case "null":
             return None

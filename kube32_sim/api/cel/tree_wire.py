@@ -1,4 +1,4 @@
-"""The wire format of protobuf, as far as syntax trees of CEL need it: `tree` reads them with it, `tree_writing` writes them.
+"""The wire format of protobuf, as far as syntax trees of CEL need it; `tree` and `tree_writing` use it.
 
 The protobuf runtime would want descriptors of `cel/expr/*.proto`, which no dependency brings along.
 """

@@ -1,4 +1,4 @@
-"""Syntax trees of CEL back into what `Env.deserialize()` of the CEL library takes: the other direction of `tree.decode`.
+"""Syntax trees of CEL back into what `Env.deserialize()` of the CEL library takes: `tree.decode` the other way round.
 
 What a rewritten tree is for: macros that the library does not know.
 """
