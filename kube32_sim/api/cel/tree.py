@@ -17,17 +17,7 @@ from kube32_sim.api.cel.tree_wire import Message, read, real, signed, varints
 CHECKED = "type.googleapis.com/cel.expr.CheckedExpr"
 PARSED = "type.googleapis.com/cel.expr.ParsedExpr"
 
-_CONSTANTS = {
-    1: "null",
-    2: "bool",
-    3: "int",
-    4: "uint",
-    5: "double",
-    6: "string",
-    7: "bytes",
-    8: "duration",
-    9: "timestamp",
-}
+_KINDS = ("", "null", "bool", "int", "uint", "double", "string", "bytes", "duration", "timestamp")
 _PRIMITIVES = ("dyn", "bool", "int", "uint", "double", "string", "bytes")
 _WELL_KNOWN = ("dyn", "any", "timestamp", "duration")
 
