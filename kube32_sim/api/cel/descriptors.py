@@ -90,9 +90,11 @@ def _ordered(files: Mapping[str, FileDescriptorProto], objects: bool) -> list[Fi
     first = [file for package, file in files.items() if package in own]
     rest = [file for package, file in files.items() if package not in own]
     if objects:
-        needed = [*(module.DESCRIPTOR.name for module in _WELL_KNOWN), *(file.name for file in first)]
+        known = [module.DESCRIPTOR.name for module in _WELL_KNOWN]
+        for file in first:
+            file.dependency.extend(known)
         for file in rest:
-            file.dependency.extend(needed)
+            file.dependency.extend([*known, *(own_file.name for own_file in first)])
     return [*first, *rest]
 
 
