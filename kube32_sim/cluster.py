@@ -38,6 +38,7 @@ from kube32_sim.metrics import Metrics
 from kube32_sim.options import KUBECONFIG, ServeOptions
 from kube32_sim.registry.clocks import Clocks
 from kube32_sim.registry.computed import COMPUTED, ComputedEndpoints
+from kube32_sim.registry.custom_types import DEFINITIONS, CustomTypes
 from kube32_sim.registry.hooks import WriteHooks
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server.app import ApiServer
@@ -92,6 +93,7 @@ class Cluster:
         allocators = Allocators(self.ids, str(options.service_network), (low, high))
         announce = self._announce if scheduler is not None else None
         hooks = WriteHooks(allocators, scheduler, announce, self.ids, charges_quotas=not options.loops)
+        self.hooks = hooks
         computed = None
         if "endpoints" in options.loops:
             computed = ComputedEndpoints(self.store, self.hub, self.clock, self.ids)
@@ -150,6 +152,9 @@ class Cluster:
         handler = Handler(
             self.registry, self.hub, Authenticator(tokens, self.clock.now, self.registry.lookup), documents
         )
+        customs = CustomTypes(self.registry, handler.streams.end_of)
+        self.hooks.after(DEFINITIONS, customs.follow)
+        await customs.begin()
         server = ApiServer(handler, self.clock)
         self._stack.append(server)
         await server.start(options.host, options.port, context)

@@ -1,13 +1,23 @@
-"""What asking for permission looks like: who wants to do what, and the answer; how it is decided is the authorizer's."""
+"""What asking for permission looks like: who wants to do what, and the answer.
+
+Who decides is a chain of the modes that `--authorization-mode` names; the decisions of RBAC are in `api/rbac`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+from kube32_sim.api.errors import go_value
 from kube32_sim.api.users import User
 
 JsonObject = dict[str, Any]
+
+MASTERS = "system:masters"
+"""The group whose members may do everything, whatever the mode."""
+UNAUTHENTICATED = "system:unauthenticated"
+OPEN_PATHS = frozenset(("/healthz", "/livez", "/readyz", "/version", "/version/"))
+"""What anybody may read, as upstream's system:public-info-viewer."""
 
 
 class Attributes(NamedTuple):
@@ -33,6 +43,9 @@ class Decision(NamedTuple):
     reason: str = ""
 
 
+NO_OPINION = Decision(False)
+
+
 class Rules(NamedTuple):
     """What somebody may do, as SelfSubjectRulesReview tells it.  incomplete: `error` says why."""
 
@@ -49,11 +62,11 @@ class Authorizer(Protocol):
 
 
 class AlwaysAllow:
-    """Everybody who is known may do everything; who is anonymous, nothing (what anybody may read is the server's)."""
+    """Everybody who is known may do everything; who is anonymous may look at health and version."""
 
     def decide(self, user: User, attributes: Attributes) -> Decision:
-        if user.anonymous or "system:unauthenticated" in user.groups:
-            return Decision(False)
+        if user.anonymous or UNAUTHENTICATED in user.groups:
+            return Decision(attributes.path in OPEN_PATHS and attributes.verb in ("get", "head"))
         return Decision(True, "kube32-sim: every known user is an administrator")
 
     def rules(self, user: User, namespace: str) -> Rules:
@@ -64,3 +77,64 @@ class AlwaysAllow:
 
 
 ALWAYS_ALLOW = AlwaysAllow()
+
+
+class AlwaysDeny:
+    """Nobody may do anything, but for the group system:masters (see `Chain`)."""
+
+    def decide(self, user: User, attributes: Attributes) -> Decision:
+        return Decision(False, "Everything is forbidden.")
+
+    def rules(self, user: User, namespace: str) -> Rules:
+        return Rules((), ())
+
+
+class Chain:
+    """Several authorizers, asked in order until one allows; before them all the group system:masters is let through."""
+
+    def __init__(self, authorizers: Sequence[Authorizer]) -> None:
+        self._authorizers = tuple(authorizers)
+
+    def decide(self, user: User, attributes: Attributes) -> Decision:
+        if MASTERS in user.groups:
+            return Decision(True)
+        reasons = []
+        for authorizer in self._authorizers:
+            decision = authorizer.decide(user, attributes)
+            if decision.allowed:
+                return decision
+            if decision.reason:
+                reasons.append(decision.reason)
+        return Decision(False, "\n".join(reasons)) if reasons else NO_OPINION
+
+    def rules(self, user: User, namespace: str) -> Rules:
+        found = [authorizer.rules(user, namespace) for authorizer in self._authorizers]
+        return Rules(
+            [rule for rules in found for rule in rules.resource],
+            [rule for rules in found for rule in rules.path],
+            any(rules.incomplete for rules in found),
+            aggregate([rules.error for rules in found if rules.error]),
+        )
+
+
+def aggregate(messages: Sequence[str]) -> str:
+    """Several errors as one, as Kubernetes joins them: each once, in brackets where there are more than one."""
+    once = list(dict.fromkeys(messages))
+    return once[0] if len(once) == 1 else f"[{', '.join(once)}]" if once else ""
+
+
+def refusal_text(user: User, attributes: Attributes, reason: str = "") -> str:
+    """Why a request is refused, in upstream's words, without what goes before `is forbidden`."""
+    if attributes.path:
+        text = f"User {go_value(user.name)} cannot {attributes.verb} path {go_value(attributes.path)}"
+    else:
+        resource = attributes.resource
+        if attributes.subresource:
+            resource = f"{resource}/{attributes.subresource}"
+        where = f"in the namespace {go_value(attributes.namespace)}" if attributes.namespace else "at the cluster scope"
+        text = (
+            f"User {go_value(user.name)} cannot {attributes.verb} resource {go_value(resource)} "
+            f"in API group {go_value(attributes.group)} {where}"
+        )
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return f"{text}: {reason}" if reason else text

@@ -271,6 +271,8 @@ _DEPRECATED = {
 
 def deprecation(row: ResourceType) -> str | None:
     """The text of the `Warning` header that every answer about this type carries."""
+    if row.custom is not None:
+        return row.custom.deprecation
     return _DEPRECATED.get((row.group, row.version, row.plural))
 
 

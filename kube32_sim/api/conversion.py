@@ -1,7 +1,7 @@
 """Two versions of the same objects: what is stored, seen through another row, and back.
 
 Stored are core/v1 Events and autoscaling/v2 HorizontalPodAutoscalers (the first rows with their storage);
-events.k8s.io/v1 and autoscaling/v1 are views.  Functions take and answer objects in their JSON form and never change
+events.k8s.io/v1 and autoscaling/v1 are views; of custom types every version but the stored one is.  Functions take and answer objects in their JSON form and never change
 what they are given; parts may be shared between the two.
 """
 
@@ -56,11 +56,15 @@ _VIEWS: dict[tuple[str, str, str], tuple[Conversion, Conversion]] = {
 
 def to_view(row: ResourceType, stored: JsonObject) -> JsonObject:
     """A stored object as the row shows it; the object itself where that is how it is stored."""
+    if row.custom is not None:
+        return row.custom.shown(stored)
     conversions = _VIEWS.get((row.group, row.version, row.kind))
     return conversions[0](stored) if conversions else stored
 
 
 def from_view(row: ResourceType, obj: JsonObject) -> JsonObject:
     """What to store for an object in the row's form; the object itself where it is stored like that."""
+    if row.custom is not None:
+        return row.custom.to_store(obj)
     conversions = _VIEWS.get((row.group, row.version, row.kind))
     return conversions[1](obj) if conversions else obj

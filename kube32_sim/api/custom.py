@@ -1,7 +1,4 @@
-"""Custom resources as the API server's own code sees them: typed metadata, and everything else as it is.
-
-What the schema of a CustomResourceDefinition says about the rest is not this module's business.
-"""
+"""Custom resources as bodies hold them: typed metadata, and of everything else what the type's schema knows."""
 
 from __future__ import annotations
 
@@ -29,4 +26,8 @@ def decode_custom(value: JsonObject, kind: str, row: ResourceType) -> tuple[Json
         fault = invalid_value("kind", kind, f"must be {row.kind}")
         raise invalid(row.group, kind, str(typed.get("name", "")), [fault])
     made = {name: item for name, item in value.items() if name not in ("apiVersion", "kind", "metadata")}
-    return {"metadata": typed, **made}, [f"metadata.{path}" for path in unknown]
+    obj, paths = {"metadata": typed, **made}, [f"metadata.{path}" for path in unknown]
+    if row.custom is None:
+        return obj, paths
+    obj, dropped = row.custom.pruned(obj)
+    return obj, [*paths, *dropped]

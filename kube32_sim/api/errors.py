@@ -127,8 +127,11 @@ class ApiError(Exception):
     """A failure with a `Status` form.
 
     code: the HTTP status.  reason: a Kubernetes StatusReason ("" for none).  details: Status.details or None
-    (None leaves the key out, `{}` keeps it).  headers: extra answer headers, such as Retry-After.
+    (None leaves the key out, `{}` keeps it).  headers: extra answer headers, such as Retry-After.  warnings: texts for
+    the client beside it.
     """
+
+    warnings: Sequence[str] = ()
 
     def __init__(
         self,
@@ -229,6 +232,17 @@ def method_not_supported(group: str, plural: str, verb: str, why: str) -> ApiErr
     """405 for a verb that a served resource lacks (for us: writes to computed resources).  why: appended, our own."""
     message = f'{verb} is not supported on resources of kind "{qualified(group, plural)}": {why}'
     return ApiError(405, "MethodNotAllowed", message, _details(group, plural, ""))
+
+
+def terminating_definition(group: str, plural: str, why: str) -> ApiError:
+    """405 for a custom object that is to be created while its definition goes."""
+    return ApiError(405, "MethodNotAllowed", why, _details(group, plural, ""))
+
+
+def scale_missing(group: str, plural: str, name: str, path: str) -> ApiError:
+    """404 for the Scale of a custom object that does not say how many replicas it wants.  (A 500 upstream.)"""
+    message = f'the spec replicas field "{path}" does not exist'
+    return ApiError(404, "NotFound", message, _details(group, plural, name))
 
 
 def not_acceptable(message: str, details: JsonObject | None = None) -> ApiError:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kube32_sim.api.customs.version import CustomVersion
     from kube32_sim.api.strategies.base import Strategy
     from kube32_sim.api.tables import Columns
 
@@ -36,7 +37,8 @@ class ResourceType:
     objects (events in core and events.k8s.io, autoscaling/v1 and v2); `view` converts then.  Empty for virtual types
     that store nothing (SubjectAccessReview, …).
     fields: selectable field paths besides metadata.name and metadata.namespace; `indexed`: those the store indexes.
-    schema: the definition's key in the OpenAPI document, such as `io.k8s.api.core.v1.Pod`.
+    schema: the definition's key in the OpenAPI document, such as `io.k8s.api.core.v1.Pod`; "" of custom types.
+    list_kind: the kind of its lists; left out, the kind and `List`.  custom: what a custom type's version knows.
     """
 
     group: str
@@ -57,10 +59,14 @@ class ResourceType:
     strategy: Strategy = field(default=None)  # type: ignore[assignment]  # filled by builtin.py
     columns: Columns | None = None
     names_in_list: bool = False  # custom resources carry apiVersion and kind in list items
+    list_kind: str = ""
+    custom: CustomVersion | None = None
     api_version: str = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "api_version", f"{self.group}/{self.version}" if self.group else self.version)
+        if not self.list_kind:
+            object.__setattr__(self, "list_kind", f"{self.kind}List")
 
     @property
     def stored(self) -> bool:
@@ -77,22 +83,26 @@ class ResourceTable:
         self._by_path: dict[tuple[str, str, str], ResourceType] = {}
         self._by_kind: dict[tuple[str, str, str], ResourceType] = {}
         self._by_storage: dict[tuple[str, str], ResourceType] = {}
+        self._gone: dict[tuple[str, str], ResourceType] = {}
         self.changed = 0
         for row in rows:
             self.add(row)
 
     def add(self, row: ResourceType) -> None:
-        self._by_path[row.group, row.version, row.plural] = row
-        self._by_kind[row.group, row.version, row.kind] = row
+        """A row without verbs is the form that objects are stored in, and not served."""
+        if row.verbs:
+            self._by_path[row.group, row.version, row.plural] = row
+            self._by_kind[row.group, row.version, row.kind] = row
         if row.stored:
             self._by_storage.setdefault(row.storage, row)
         self.changed += 1
 
     def remove(self, row: ResourceType) -> None:
-        del self._by_path[row.group, row.version, row.plural]
-        del self._by_kind[row.group, row.version, row.kind]
+        if row.verbs:
+            del self._by_path[row.group, row.version, row.plural]
+            del self._by_kind[row.group, row.version, row.kind]
         if self._by_storage.get(row.storage) is row:
-            del self._by_storage[row.storage]
+            self._gone[row.storage] = self._by_storage.pop(row.storage)
         self.changed += 1
 
     def by_path(self, group: str, version: str, plural: str) -> ResourceType | None:
@@ -102,8 +112,12 @@ class ResourceTable:
         return self._by_kind.get((group, version, kind))
 
     def by_storage(self, storage: tuple[str, str]) -> ResourceType:
-        """The row whose form objects are stored in (the first one added for that storage)."""
-        return self._by_storage[storage]
+        """The row whose form objects are stored in (the first one added for that storage).
+
+        Of a type that has gone, the one it had: requests that began before may not be done.
+        """
+        row = self._by_storage.get(storage)
+        return self._gone[storage] if row is None else row
 
     def storages(self) -> Sequence[tuple[str, str]]:
         return tuple(self._by_storage)

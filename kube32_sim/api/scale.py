@@ -1,12 +1,22 @@
-"""The scale subresource: a Scale (autoscaling/v1) made of a Deployment, ReplicaSet, StatefulSet or
-ReplicationController, and put back into one.  Pure; the write itself is an ordinary update of the object.
+"""The scale subresource: a Scale (autoscaling/v1) made of a Deployment, ReplicaSet, StatefulSet,
+ReplicationController or custom object, and put back into one.  Pure; the write itself is an ordinary update of the object.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from kube32_sim.api.errors import MODIFIED, NOT_NEGATIVE, bad_request, conflict, invalid, invalid_value
+from kube32_sim.api.errors import (
+    MODIFIED,
+    NOT_NEGATIVE,
+    bad_request,
+    conflict,
+    invalid,
+    invalid_value,
+    path_not_found,
+    scale_missing,
+)
+from kube32_sim.api.meta import at
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.selectors import label_selector, label_set
 
@@ -18,15 +28,43 @@ _METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 def scale_of(row: ResourceType, obj: JsonObject) -> JsonObject:
     """The Scale of an object, with apiVersion and kind; `spec.replicas` is left out where it is 0, as Go does."""
-    metadata, spec = obj["metadata"], obj.get("spec") or {}
-    replicas = spec.get("replicas", 1)
+    if row.custom is not None:
+        return _custom_scale(row, obj)
+    spec = obj.get("spec") or {}
+    status = {"replicas": (obj.get("status") or {}).get("replicas", 0), "selector": _selector_text(row, spec)}
+    return _scale(obj["metadata"], spec.get("replicas", 1), status)
+
+
+def _scale(metadata: JsonObject, replicas: int, status: JsonObject) -> JsonObject:
     return {
         "kind": KIND,
         "apiVersion": API_VERSION,
         "metadata": {key: metadata[key] for key in _METADATA if key in metadata},
         "spec": {"replicas": replicas} if replicas else {},
-        "status": {"replicas": (obj.get("status") or {}).get("replicas", 0), "selector": _selector_text(row, spec)},
+        "status": status,
     }
+
+
+def replicas_path(row: ResourceType) -> tuple[str, ...]:
+    """The names of the fields that lead to the replicas of an object."""
+    paths = row.custom.scale if row.custom is not None else None
+    return paths.replicas if paths is not None else ("spec", "replicas")
+
+
+def _custom_scale(row: ResourceType, obj: JsonObject) -> JsonObject:
+    """Of a custom object, by the paths that its definition gives; raises ApiError where that has no replicas."""
+    paths = row.custom.scale if row.custom is not None else None
+    if paths is None:
+        raise path_not_found()
+    replicas = at(obj, ".".join(paths.replicas))
+    if replicas is None:
+        raise scale_missing(row.group, row.plural, obj["metadata"].get("name", ""), ".".join(("", *paths.replicas)))
+    counted = at(obj, ".".join(paths.status))
+    status: JsonObject = {"replicas": counted if isinstance(counted, int) else 0}
+    selector = at(obj, ".".join(paths.selector)) if paths.selector else None
+    if isinstance(selector, str) and selector:
+        status["selector"] = selector
+    return _scale(obj["metadata"], replicas, status)
 
 
 def _selector_text(row: ResourceType, spec: JsonObject) -> str:
@@ -51,7 +89,11 @@ def apply_scale(row: ResourceType, obj: JsonObject, scale: JsonObject) -> JsonOb
         raise conflict(row.group, f"{row.plural}/scale", name, why)
     if version not in ("", "0", metadata.get("resourceVersion")):
         raise conflict(row.group, row.plural, name, MODIFIED)
-    obj.setdefault("spec", {})["replicas"] = replicas
+    *above, last = replicas_path(row)
+    part = obj
+    for field in above:
+        part = part.setdefault(field, {})
+    part[last] = replicas
     return obj
 
 

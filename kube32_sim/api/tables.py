@@ -36,7 +36,7 @@ class Age:
     after: str = ""
 
 
-Cell = Age | str | int | bool | None
+Cell = Age | str | float | bool | None
 
 
 @dataclass(frozen=True, slots=True)

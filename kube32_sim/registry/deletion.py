@@ -54,6 +54,8 @@ def plan_deletion(
     metadata = dict(old)
     obj = {**current, "metadata": metadata}
     finalizers = _wanted_finalizers(list(metadata.get("finalizers", [])), row, options)
+    if "deletionTimestamp" not in old:
+        finalizers += [each for each in row.strategy.deletion_finalizers(current) if each not in finalizers]
     metadata.pop("finalizers", None)
     if finalizers:
         metadata["finalizers"] = finalizers
@@ -70,7 +72,7 @@ def plan_deletion(
             metadata["deletionTimestamp"] = _after(parse_time(old["deletionTimestamp"]) - before, seconds, now)
     else:
         metadata["deletionTimestamp"] = _after(now, seconds, now)
-        if "generation" in metadata and (row.generation or graceful):
+        if "generation" in metadata and (row.generation or graceful) and row.strategy.counts_deletion:
             metadata["generation"] += 1
     metadata["deletionGracePeriodSeconds"] = seconds
     row.strategy.mark_deleting(obj)

@@ -102,6 +102,7 @@ class Registry:
             asked.dry_run,
             asked.user,
             asked.subresource,
+            self.authorizer,
         )
 
     def bring_up_to_date(self, row: ResourceType) -> None:

@@ -36,7 +36,9 @@ class Shapes:
         self._table = table
 
     def native(self, row: ResourceType) -> bool:
-        """Whether objects are stored in the row's own version, or not at all."""
+        """Whether objects are stored in the row's own version, or look the same in it, or are not stored at all."""
+        if row.custom is not None:
+            return row.custom.as_stored
         return not row.stored or self._table.by_storage(row.storage) is row
 
     def item(self, row: ResourceType, stored: StoredObject) -> bytes:
@@ -120,7 +122,9 @@ class JsonForm:
     def parts(self, row: ResourceType, page: Page) -> list[bytes]:
         """What is to be sent with commas in between."""
         meta = tables.list_meta(str(page.revision), page.continue_token, page.remaining)
-        head = _opening(f"{row.kind}List", row.api_version) + b'"metadata":' + meta + b',"items":['
+        if row.names_in_list and not page.continue_token:
+            meta = b'{"continue":"",' + meta[1:]  # Go leaves it out of typed lists only
+        head = _opening(row.list_kind, row.api_version) + b'"metadata":' + meta + b',"items":['
         if self._shapes.native(row) and not row.names_in_list:
             items = [stored.raw for stored in page.items]
         else:

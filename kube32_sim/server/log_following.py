@@ -22,6 +22,7 @@ class LogStream:
     def __init__(self, request: web.BaseRequest, asked: Asked, log: Log, run: Run) -> None:
         self._request = request
         self._asked = asked
+        self.storage = asked.row.storage
         self._log = log
         self._run = run
         self._sent = False
@@ -30,7 +31,7 @@ class LogStream:
     async def run(self, hub: Hub, streams: Streams) -> web.StreamResponse:
         """Answer to the end.  Call it in the same turn in which the log was read, so that no end is missed."""
         selection = Selection(namespace=self._asked.namespace, name=self._asked.name)
-        member = hub.join(self._asked.row.storage, selection, Objects(), self._look, self._end)
+        member = hub.join(self._asked.row.storage, selection, Objects(), self._look, self.end)
         member.go_live()
         streams.add(self)
         try:
@@ -49,15 +50,15 @@ class LogStream:
 
     def close(self) -> None:
         """The server stops: end, and wait for no reader who is behind."""
-        self._end()
+        self.end()
         if not self._sent and self._request.transport is not None:
             self._request.transport.abort()
 
     def _look(self, events: Sequence[tuple[str, StoredObject]]) -> None:
         for kind, stored in events:
             if kind == "DELETED" or current_run(stored.object(), self._run.container) != self._run:
-                self._end()
+                self.end()
 
-    def _end(self) -> None:
+    def end(self) -> None:
         if not self._done.done():
             self._done.set_result(None)

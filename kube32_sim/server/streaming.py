@@ -21,7 +21,7 @@ from kube32_sim.clock import RealClock, turn
 from kube32_sim.registry.reading import list_page
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server.forms import Form, frames_of
-from kube32_sim.storage.interface import Compacted
+from kube32_sim.storage.interface import Compacted, Storage
 from kube32_sim.storage.objects import StoredObject
 from kube32_sim.storage.watching import Hub, Member, Selection
 
@@ -47,7 +47,11 @@ class WatchOptions:
 
 
 class Closable(Protocol):
-    """An answer that goes on until something ends it."""
+    """An answer that goes on until something ends it.  storage: of the type it is about."""
+
+    storage: Storage
+
+    def end(self) -> None: ...
 
     def close(self) -> None: ...
 
@@ -66,6 +70,12 @@ class Streams:
 
     def __len__(self) -> int:
         return len(self._open)
+
+    def end_of(self, storage: Storage) -> None:
+        """End what is about a type that is another one now, or none: clients ask anew."""
+        for stream in tuple(self._open):
+            if stream.storage == storage:
+                stream.end()
 
     def close(self) -> None:
         for stream in tuple(self._open):
@@ -88,6 +98,7 @@ class Stream:
         self._store = registry.store
         self._hub = hub
         self._row = row
+        self.storage = row.storage
         self._selection = selection
         self._frames = frames_of(row, form, request.version >= HttpVersion11, protobuf)
         self._options = options

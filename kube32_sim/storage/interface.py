@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from kube32_sim.api.resources import ResourceType
     from kube32_sim.storage.objects import Event, StoredObject
 
 JsonObject = dict[str, Any]
@@ -161,6 +162,12 @@ class Store(Protocol):
 
     async def delete(self, storage: Storage, key: str, check: Callable[[StoredObject], None]) -> Change:
         """Raises KeyMissing, and what `check` raises."""
+
+    def retype(self, storage: Storage, row: ResourceType, change: Callable[[JsonObject], JsonObject]) -> None:
+        """A type's row is another one now: fields are read anew.
+
+        change: what an object is from now on, of a copy of what it was; this is no write, and no revision.
+        """
 
     def pulse(self, storage: Storage, key: str, revision: int, heartbeat: Heartbeat) -> Pulse | None:
         """The pulse of an object that is of this revision and tells of its last heartbeat in this way.

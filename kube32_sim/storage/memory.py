@@ -255,6 +255,17 @@ class MemoryStore:
         check(current)
         return self._remove(bucket, current)
 
+    def retype(self, storage: Storage, row: ResourceType, change: Callable[[JsonObject], JsonObject]) -> None:
+        bucket = self._buckets.get(storage)
+        if bucket is None:
+            return
+        bucket.row, bucket.values, bucket.indexes = row, field_reader(row), {}
+        for old in list(dict.values(bucket.objects)):
+            obj = change(old.copy())
+            stored = StoredObject(storage, old.key, obj, old.revision, row.fields, bucket.values(obj), self._decoded)
+            bucket.put(stored, None)
+            self._remember(stored, old)
+
     def pulse(self, storage: Storage, key: str, revision: int, heartbeat: Heartbeat) -> MemoryPulse | None:
         bucket = self.bucket(storage)
         current: StoredObject | None = bucket.objects.get(key)

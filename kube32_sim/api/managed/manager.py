@@ -31,6 +31,7 @@ from kube32_sim.api.managed.reconciling import reconciled
 from kube32_sim.api.managed.shapes import LEAF, Shape, custom_shape, shape_of_definition
 from kube32_sim.api.managed.tracking import Write, created, updated
 from kube32_sim.api.resources import ResourceTable, ResourceType
+from kube32_sim.api.scale import replicas_path
 
 JsonObject = dict[str, Any]
 
@@ -87,6 +88,8 @@ class TableVersions:
 
 
 def shape_of_row(row: ResourceType) -> Shape:
+    if row.custom is not None:
+        return row.custom.schema.shape()
     return shape_of_definition(row.schema) if row.schema else custom_shape()
 
 
@@ -282,8 +285,8 @@ class FieldManager:
         owners = decoded(obj["metadata"].get("managedFields"), trusted=True)
         if owners:
             write = _scale_write(writer)
-            left = updated(write, scaled.of_scale(owners), before, after)
-            _put(obj, scaled.of_parent(owners, left, writer.row.api_version))
+            left = updated(write, scaled.of_scale(owners, _replicas(writer)), before, after)
+            _put(obj, scaled.of_parent(owners, left, writer.row.api_version, _replicas(writer)))
 
     def scale_applied(
         self, writer: Writer, obj: JsonObject, before: JsonObject, config: JsonObject, *, force: bool
@@ -292,8 +295,8 @@ class FieldManager:
         write = _scale_write(writer)
         _check(write.shape, scaled.VERSION, "Scale", config)
         owners = decoded(obj["metadata"].get("managedFields"), trusted=True)
-        made, left = self._settled(write, scaled.of_scale(owners), before, config, force=force)
-        _put(obj, scaled.of_parent(owners, left, writer.row.api_version))
+        made, left = self._settled(write, scaled.of_scale(owners, _replicas(writer)), before, config, force=force)
+        _put(obj, scaled.of_parent(owners, left, writer.row.api_version, _replicas(writer)))
         return before if made is None else made
 
     def _settled(
@@ -317,6 +320,10 @@ class FieldManager:
             if left:
                 raise Conflict(left) from None
         return applied(write, owners, live, config, force=True)
+
+
+def _replicas(writer: Writer) -> tuple[str, ...]:
+    return scaled.path_of(replicas_path(writer.row))
 
 
 def _scale_write(writer: Writer) -> Write:

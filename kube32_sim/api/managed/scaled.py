@@ -16,7 +16,15 @@ JsonObject = dict[str, Any]
 
 VERSION = "autoscaling/v1"
 SUBRESOURCE = "scale"
-_REPLICAS = (field("spec"), field("replicas"))
+Path = tuple[str, ...]
+
+
+def path_of(names: Path) -> Path:
+    """Where the replicas are, as FieldsV1 names it; names: of the fields that lead there."""
+    return tuple(map(field, names))
+
+
+_SCALE_REPLICAS = path_of(("spec", "replicas"))
 
 
 class ScaleVersions:
@@ -33,13 +41,13 @@ def scale_shape() -> Shape:
     return shape_of_definition("io.k8s.api.autoscaling.v1.Scale")
 
 
-def of_scale(owners: Owners) -> Owners:
-    """The owners of the replicas, as owners of those of the Scale."""
-    replicas = single(_REPLICAS)
+def of_scale(owners: Owners, path: Path) -> Owners:
+    """The owners of the replicas (at a path of the object), as owners of those of the Scale."""
+    replicas = single(_SCALE_REPLICAS)
     return {
         _there(manager): Owned(replicas, VERSION, owned.time)
         for manager, owned in owners.items()
-        if has(owned.fields, _REPLICAS)
+        if has(owned.fields, path)
     }
 
 
@@ -48,18 +56,18 @@ def _there(manager: Manager) -> Manager:
     return manager._replace(version=manager.version and VERSION)
 
 
-def of_parent(owners: Owners, scale_owners: Owners, version: str) -> Owners:
-    """The owners of the object after a write of its Scale; version: the object's own."""
-    replicas = single(_REPLICAS)
+def of_parent(owners: Owners, scale_owners: Owners, version: str, path: Path) -> Owners:
+    """The owners of the object after a write of its Scale; version: the object's own.  path: of its replicas."""
+    replicas = single(path)
     left: Owners = {}
     new = dict(scale_owners)
     for manager, owned in owners.items():
-        if has(owned.fields, _REPLICAS) and new.pop(_there(manager), None) is None:
+        if has(owned.fields, path) and new.pop(_there(manager), None) is None:
             left[manager] = owned._replace(fields=difference(owned.fields, replicas))
         else:
             left[manager] = owned
     for manager in new:
-        if not has(new[manager].fields, _REPLICAS):
+        if not has(new[manager].fields, _SCALE_REPLICAS):
             continue  # it says something of the Scale, but not how many there are to be
         kept = manager.version and version
         left[Manager(manager.name, manager.operation, kept, manager.subresource)] = Owned(replicas, version)

@@ -87,7 +87,7 @@ def published(crd: JsonObject) -> dict[Kind, Published]:
 
 def of_row(row: ResourceType) -> Published:
     """A custom type that is served, though there is no definition of it."""
-    return Published(row.group, row.version, row.kind, f"{row.kind}List", row.plural, None, False, "")
+    return Published(row.group, row.version, row.kind, row.list_kind, row.plural, None, False, "")
 
 
 def _is_refused(crd: JsonObject) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from kube32_sim.api.authorization import ALWAYS_ALLOW, Authorizer
 from kube32_sim.api.errors import FieldError
 from kube32_sim.api.users import ADMIN, User
 
@@ -36,7 +37,10 @@ class Lookup(Protocol):
 
 
 class Context(NamedTuple):
-    """The circumstances of one write.  now: RFC 3339 with seconds.  user: who asks."""
+    """The circumstances of one write.  now: RFC 3339 with seconds.  user: who asks.
+
+    authorizer: who decides what the user may do.
+    """
 
     row: ResourceType
     namespace: str
@@ -46,6 +50,7 @@ class Context(NamedTuple):
     dry_run: bool = False
     user: User = ADMIN
     subresource: str = ""
+    authorizer: Authorizer = ALWAYS_ALLOW
 
 
 class Strategy:
@@ -57,6 +62,8 @@ class Strategy:
     unconditional_update = True
     #: a write of the status is a report, which counts though it may say nothing new (see `Registry`).
     status_is_report = False
+    #: a DELETE that only marks the object makes a new generation of it.
+    counts_deletion = True
     #: DELETE answers the deleted object instead of a Status (upstream: ReturnDeletedObject).
     returns_deleted = False
     #: DELETE without a propagationPolicy orphans dependents (upstream's old default of some kinds).
@@ -106,6 +113,10 @@ class Strategy:
         for key, value in old.items():
             if key not in ("status", "metadata"):
                 obj[key] = value
+
+    def deletion_finalizers(self, obj: JsonObject) -> tuple[str, ...]:
+        """What a first DELETE adds to the finalizers: somebody has to clean up before the object may go."""
+        return ()
 
     def mark_deleting(self, obj: JsonObject) -> None:
         """What else shows that a delete was accepted (obj is new, its metadata too; copy what is deeper)."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from kube32_sim.api.customs.naming import FINALIZER
 from kube32_sim.api.errors import FieldError, forbidden_field
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.spec import ALL_METADATA, CreatedByPut, SpecStrategy, Unversioned
@@ -15,6 +16,7 @@ from kube32_sim.api.validation import config_data as data
 from kube32_sim.api.validation import config_extend as extend
 from kube32_sim.api.validation import config_limits as limits
 from kube32_sim.api.validation import config_policies as policies
+from kube32_sim.api.rbac import escalation
 from kube32_sim.api.validation import config_rbac as rbac
 from kube32_sim.api.validation.config_webhooks import validate_webhooks
 from kube32_sim.api.validation.names import path_segment
@@ -118,11 +120,25 @@ class _Rbac(Strategy):
 
 
 class Role(_Rbac):
+    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        escalation.check_role(obj, None, context, context.row.plural)
+
+    def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        super().prepare_update(obj, old, context)
+        escalation.check_role(obj, old, context, context.row.plural)
+
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
         return rbac.validate_rules(obj, self.namespaced) + rbac.validate_aggregation(obj)
 
 
 class RoleBinding(_Rbac):
+    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        escalation.check_binding(obj, None, context, context.row.plural)
+
+    def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
+        super().prepare_update(obj, old, context)
+        escalation.check_binding(obj, old, context, context.row.plural)
+
     def default(self, obj: JsonObject) -> None:
         reference = obj.setdefault("roleRef", {})
         if not reference.get("apiGroup"):
@@ -139,7 +155,7 @@ class RoleBinding(_Rbac):
 
 
 class CustomResourceDefinition(Unversioned):
-    """Only kept so far: the resources it defines are not served, and the answer says so."""
+    """What it defines comes and goes with it (`registry/custom_types.py`)."""
 
     returns_deleted = True
     status_locks = ALL_METADATA
@@ -166,10 +182,10 @@ class CustomResourceDefinition(Unversioned):
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return self.validate(obj, context) + crd.validate_crd_update(obj, old)
 
-    def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
-        if old is not None:
-            return []
-        return [f"kube32-sim stores this definition but does not serve {obj['metadata'].get('name', '')} yet"]
+    counts_deletion = False
+
+    def deletion_finalizers(self, obj: JsonObject) -> tuple[str, ...]:
+        return (FINALIZER,)
 
 
 class Webhooks(Strategy):

@@ -1,0 +1,115 @@
+"""Which names a CustomResourceDefinition may have beside the others of its group, and what its status says of it.
+
+The rules, reasons and messages are those of apiextensions-apiserver's naming, establishing and approval controllers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+JsonObject = dict[str, Any]
+
+FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+APPROVED = "api-approved.kubernetes.io"
+_PROTECTED = ("k8s.io", "kubernetes.io")
+_RESOURCE_NAMES = (("plural", "PluralConflict"), ("singular", "SingularConflict"))
+_KIND_NAMES = (("kind", "KindConflict"), ("listKind", "ListKindConflict"))
+
+
+class Taken:
+    """The names that other definitions of the group have."""
+
+    def __init__(self, others: Iterable[JsonObject]) -> None:
+        """others: their `status.acceptedNames`."""
+        self.resources: set[str] = set()
+        self.kinds: set[str] = set()
+        for names in others:
+            self.resources.update(names.get(field, "") for field, _ in _RESOURCE_NAMES)
+            self.resources.update(names.get("shortNames") or ())
+            self.kinds.update(names.get(field, "") for field, _ in _KIND_NAMES)
+
+
+def is_true(crd: JsonObject, kind: str) -> bool:
+    """Whether the condition of that type is."""
+    return any(each["type"] == kind and each["status"] == "True" for each in conditions_of(crd))
+
+
+def conditions_of(crd: JsonObject) -> list[JsonObject]:
+    return (crd.get("status") or {}).get("conditions") or []
+
+
+def status_of(crd: JsonObject, taken: Taken, now: str) -> JsonObject:
+    """The status of a definition as it should be; the one it has where nothing changes.  now: RFC 3339."""
+    status = crd.get("status") or {}
+    accepted, conflict = _accepted(crd["spec"]["names"], status.get("acceptedNames") or {}, taken)
+    if conflict is None:
+        named = ("NamesAccepted", "True", "NoConflicts", "no conflicts found")
+    else:
+        named = ("NamesAccepted", "False", *conflict)
+    wanted = [named]
+    if not is_true(crd, "Established"):
+        if conflict is None:
+            wanted.append(("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"))
+        else:
+            wanted.append(("Established", "False", "NotAccepted", "not all names are accepted"))
+    wanted += _approval(crd)
+    conditions = conditions_of(crd)
+    for condition in wanted:
+        conditions = with_condition(conditions, *condition, now)
+    return {**status, "acceptedNames": accepted, "conditions": conditions}
+
+
+def _accepted(asked: JsonObject, had: JsonObject, taken: Taken) -> tuple[JsonObject, tuple[str, str] | None]:
+    """(the names that it has from now on, reason and message of the last conflict)."""
+    names, conflict = dict(had), None
+    for fields, used in ((_RESOURCE_NAMES, taken.resources), (_KIND_NAMES, taken.kinds)):
+        for field, reason in fields:
+            value = asked.get(field, "")
+            if value == had.get(field, "") or value not in used:
+                names[field] = value
+            else:
+                conflict = reason, f'"{value}" is already in use'
+    short = asked.get("shortNames") or []
+    clashes = [name for name in short if name in taken.resources and name not in (had.get("shortNames") or ())]
+    if clashes:
+        quoted = [f'"{name}" is already in use' for name in clashes]
+        told = quoted[0] if len(quoted) == 1 else f"[{', '.join(quoted)}]"
+        conflict = "ShortNamesConflict", told
+    for field, value in (("shortNames", None if clashes else short), ("categories", asked.get("categories") or [])):
+        if value:
+            names[field] = list(value)
+        elif value is not None:
+            names.pop(field, None)
+    return {field: value for field, value in names.items() if value or field in ("plural", "kind")}, conflict
+
+
+def _approval(crd: JsonObject) -> list[tuple[str, str, str, str]]:
+    """Groups of Kubernetes itself want to be approved of."""
+    group: str = crd["spec"]["group"]
+    if not any(group == each or group.endswith(f".{each}") for each in _PROTECTED):
+        return []
+    kind = "KubernetesAPIApprovalPolicyConformant"
+    value = (crd["metadata"].get("annotations") or {}).get(APPROVED, "")
+    if value.startswith("unapproved"):
+        return [(kind, "False", "UnapprovedAnnotation", f'not approved: "{value}"')]
+    return [(kind, "True", "ApprovedAnnotation", f"approved in {value}")] if value else []
+
+
+def with_condition(
+    conditions: list[JsonObject], kind: str, status: str, reason: str, message: str, now: str
+) -> list[JsonObject]:
+    """The conditions with this one; its time moves where its status does."""
+    made = {"type": kind, "status": status, "lastTransitionTime": now, "reason": reason, "message": message}
+    old = next((each for each in conditions if each["type"] == kind), None)
+    if old is None:
+        return [*conditions, made]
+    if old["status"] == status:
+        made["lastTransitionTime"] = old.get("lastTransitionTime", now)
+    return [made if each is old else each for each in conditions]
+
+
+def terminating(crd: JsonObject, status: str, reason: str, message: str, now: str) -> JsonObject:
+    """The status of a definition that is being deleted."""
+    conditions = with_condition(conditions_of(crd), "Terminating", status, reason, message, now)
+    return {**(crd.get("status") or {}), "conditions": conditions}

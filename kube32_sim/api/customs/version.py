@@ -1,0 +1,119 @@
+"""One version of a custom type: what its schema does to objects, and how they are shown, scaled and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from kube32_sim.api.customs.paths import simple_path
+from kube32_sim.api.errors import FieldError
+from kube32_sim.api.structural import StructuralSchema
+
+if TYPE_CHECKING:
+    from kube32_sim.api.cel.rules import SchemaRules
+
+JsonObject = dict[str, Any]
+
+
+class ScalePaths(NamedTuple):
+    """Names of the fields that a Scale is made of; () where there is none."""
+
+    replicas: tuple[str, ...]
+    status: tuple[str, ...]
+    selector: tuple[str, ...]
+
+
+class CustomType:
+    """What the versions of one CustomResourceDefinition share.
+
+    terminating: the definition is being deleted, nothing new may be created.  gone: it is deleted.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.terminating = False
+        self.gone = False
+
+
+class CustomVersion:
+    """Of one entry of `spec.versions`.  stored: the version that objects are stored in, None where it is this one."""
+
+    def __init__(self, kind: CustomType, spec: JsonObject, version: JsonObject, stored: CustomVersion | None) -> None:
+        self.type = kind
+        self._raw: JsonObject = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        self._preserves = bool(spec.get("preserveUnknownFields"))
+        self._stored = stored
+        self._kind: str = spec["names"]["kind"]
+        self._api_version = f"{spec['group']}/{version['name']}"
+        self.as_stored = stored is None or stored._raw == self._raw
+        self.schema: StructuralSchema = StructuralSchema(self._raw)
+        if stored is not None and self.as_stored:
+            self.schema = stored.schema
+        subresources = version.get("subresources") or {}
+        self.has_status = "status" in subresources
+        self.scale = _scale(subresources.get("scale"))
+        self.fields = tuple(
+            each["jsonPath"].removeprefix(".") for each in version.get("selectableFields") or () if each.get("jsonPath")
+        )
+        self.deprecation = _deprecation(version, self._kind, self._api_version)
+
+    @cached_property
+    def rules(self) -> SchemaRules | None:
+        """The schema's CEL rules, None where it has none."""
+        if b'"x-kubernetes-validations":' not in orjson.dumps(self._raw):
+            return None
+        from kube32_sim.api.cel.rules import SchemaRules  # its library takes much memory, and few need it
+
+        return SchemaRules(self._raw)
+
+    def pruned(self, obj: JsonObject) -> tuple[JsonObject, list[str]]:
+        """An object without apiVersion and kind as decoding leaves it, and the paths of unknown fields."""
+        return self.schema.prune(obj, preserve=self._preserves)
+
+    def shown(self, stored: JsonObject) -> JsonObject:
+        """A stored object in this version: no more than its schema knows."""
+        return stored if self.as_stored else self.pruned(stored)[0]
+
+    def to_store(self, obj: JsonObject) -> JsonObject:
+        """An object in this version as it is stored: what the stored version does not know is lost, as upstream."""
+        if self.as_stored or self._stored is None:
+            return obj
+        self.schema.default(obj)
+        return self._stored.pruned(obj)[0]
+
+    def reformed(self, obj: JsonObject) -> JsonObject:
+        """An object stored under an earlier schema as this one shows it."""
+        made, _ = self.pruned(obj)
+        self.schema.default(made)
+        return made
+
+    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        """By the schema, then (if that finds nothing amiss) by its rules."""
+        shown = self.shown(obj)
+        before = None if old is None else self.shown(old)
+        found = self.schema.validate(shown, before)
+        if found or self.rules is None:
+            return found
+        return self.rules.validate(shown, before, api_version=self._api_version, kind=self._kind)
+
+
+def _scale(scale: JsonObject | None) -> ScalePaths | None:
+    if scale is None:
+        return None
+    paths = (scale.get(name, "") for name in ("specReplicasPath", "statusReplicasPath", "labelSelectorPath"))
+    return ScalePaths(*map(simple_path, paths))
+
+
+def _deprecation(version: JsonObject, kind: str, api_version: str) -> str | None:
+    """The text of the `Warning` header that answers carry."""
+    if not version.get("deprecated"):
+        return None
+    return version.get("deprecationWarning") or f"{api_version} {kind} is deprecated"
+
+
+def paths_of(versions: Sequence[CustomVersion]) -> tuple[str, ...]:
+    """All that objects may be selected by in any version."""
+    return tuple(dict.fromkeys(path for version in versions for path in version.fields))

@@ -1,0 +1,223 @@
+"""Custom types come and go with their CustomResourceDefinitions, within the write that changes those.
+
+After every write of a definition (`Hooks.settled`) its names are accepted or not, its status says so, its rows are in
+the table, and there are APIServices for its versions; so the answer to a create comes when the type is served.  A
+definition that is deleted goes when the last of its objects has gone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import orjson
+
+from kube32_sim.api import errors
+from kube32_sim.api.customs.naming import FINALIZER, Taken, is_true, status_of, terminating
+from kube32_sim.api.customs.rows import rows_of
+from kube32_sim.api.customs.version import CustomType
+from kube32_sim.api.options import DeleteOptions
+from kube32_sim.api.resources import ResourceType
+from kube32_sim.registry.asked import Asked
+from kube32_sim.registry.registry import Registry
+from kube32_sim.storage.interface import JsonObject, Storage
+from kube32_sim.storage.objects import Event, StoredObject
+
+log = logging.getLogger(__name__)
+
+DEFINITIONS: Storage = ("apiextensions.k8s.io", "customresourcedefinitions")
+API_SERVICES: Storage = ("apiregistration.k8s.io", "apiservices")
+AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
+MANAGER = "kube-apiserver"
+_BY_VALUE = orjson.OPT_SORT_KEYS
+
+
+@dataclass(slots=True)
+class _Served:
+    """What the table has of one definition.  made_of: tells one state of the definition from another."""
+
+    type: CustomType
+    made_of: bytes = b""
+    rows: list[ResourceType] = field(default_factory=list)
+    unwatch: Callable[[], None] | None = None
+
+
+class CustomTypes:
+    """ended: called with the storage of a type whose rows are others now, so that open watches of it end."""
+
+    def __init__(self, registry: Registry, ended: Callable[[Storage], None]) -> None:
+        self._registry = registry
+        self._store = registry.store
+        self._table = registry.table
+        self._ended = ended
+        self._served: dict[str, _Served] = {}
+
+    async def begin(self) -> None:
+        """Serve what is stored already."""
+        for stored in self._store.list(DEFINITIONS):
+            await self.follow(stored)
+
+    async def follow(self, stored: StoredObject) -> None:
+        """A definition was written or deleted; stored: its last state."""
+        current = self._store.get(DEFINITIONS, stored.key)
+        if current is None or current.uid != stored.uid:
+            await self._remove(stored.name)
+            await self._look_again(stored.object()["spec"]["group"])
+        elif current.deleting:
+            await self._empty(current)
+        else:
+            await self._bring_up(current)
+
+    # names and status
+
+    async def _bring_up(self, stored: StoredObject) -> None:
+        crd = stored.object()
+        group = crd["spec"]["group"]
+        freed = is_true(crd, "NamesAccepted") and crd["status"].get("acceptedNames") != crd["spec"]["names"]
+        status = status_of(crd, Taken(self._accepted(group, stored.name)), self._registry.clock.timestamp())
+        if status != crd.get("status"):
+            await self._write_status(stored, status)
+            if freed:
+                await self._look_again(group)
+            return
+        if is_true(crd, "Established"):
+            await self._serve(stored)
+
+    def _accepted(self, group: str, but: str) -> Iterator[JsonObject]:
+        """The names of the others of a group."""
+        for other in self._store.list(DEFINITIONS):
+            if other.name != but and other.name.endswith(group):
+                crd = other.object()
+                if crd["spec"]["group"] == group:
+                    yield (crd.get("status") or {}).get("acceptedNames") or {}
+
+    async def _look_again(self, group: str) -> None:
+        """Names have become free: who was refused may have them now."""
+        for other in self._store.list(DEFINITIONS):
+            crd = other.object()
+            if crd["spec"]["group"] == group and not other.deleting and not is_true(crd, "NamesAccepted"):
+                await self._bring_up(other)
+
+    async def _write_status(self, stored: StoredObject, status: JsonObject) -> None:
+        asked = self._asked(DEFINITIONS, "", stored.name)._replace(subresource="status")
+
+        def changed(current: JsonObject) -> JsonObject:
+            return {**current, "metadata": dict(current["metadata"]), "status": status}
+
+        await self._registry.patch(asked, changed)
+
+    def _asked(self, storage: Storage, namespace: str, name: str) -> Asked:
+        return Asked(self._table.by_storage(storage), namespace, name, manager=MANAGER)
+
+    # rows
+
+    async def _serve(self, stored: StoredObject) -> None:
+        crd = stored.object()
+        served = self._served.setdefault(stored.name, _Served(CustomType(stored.name)))
+        made_of = orjson.dumps([crd["spec"], crd["status"]["acceptedNames"]], option=_BY_VALUE)
+        if made_of == served.made_of:
+            return
+        for row in served.rows:
+            self._table.remove(row)
+        before, served.rows, served.made_of = served.rows, rows_of(crd, served.type), made_of
+        for row in served.rows:
+            self._table.add(row)
+        first = served.rows[0]
+        if first.custom is not None:
+            self._store.retype(first.storage, first, first.custom.reformed)
+        if before:
+            self._ended(first.storage)
+        await self._keep_api_services(before, served.rows)
+
+    async def _keep_api_services(self, before: list[ResourceType], now: list[ResourceType]) -> None:
+        wanted, had = ({(row.group, row.version) for row in rows if row.verbs} for rows in (now, before))
+        for group, version in sorted(wanted - had):
+            await self._make_api_service(group, version)
+        for group, version in sorted(had - wanted):
+            if not self._table.rows(group, version):
+                await self._drop_api_service(group, version)
+
+    async def _make_api_service(self, group: str, version: str) -> None:
+        name = f"{version}.{group}"
+        if self._store.get(API_SERVICES, name) is not None:
+            return
+        spec = {"group": group, "version": version, "groupPriorityMinimum": 1000, "versionPriority": 100}
+        obj: JsonObject = {"metadata": {"name": name, "labels": {AUTOMANAGED: "true"}}, "spec": spec}
+        await self._registry.create(self._asked(API_SERVICES, "", name), obj)
+
+    async def _drop_api_service(self, group: str, version: str) -> None:
+        stored = self._store.get(API_SERVICES, f"{version}.{group}")
+        if stored is not None and stored.labels.get(AUTOMANAGED) == "true":
+            await self._registry.delete(self._asked(API_SERVICES, "", stored.name), DeleteOptions())
+
+    async def _remove(self, name: str) -> None:
+        served = self._served.pop(name, None)
+        if served is None:
+            return
+        served.type.gone = True
+        if served.unwatch is not None:
+            served.unwatch()
+        for row in served.rows:
+            self._table.remove(row)
+        if served.rows:
+            self._ended(served.rows[0].storage)
+        await self._keep_api_services(served.rows, [])
+
+    # the end
+
+    async def _empty(self, stored: StoredObject) -> None:
+        """The definition is being deleted: its objects go first."""
+        served = self._served.get(stored.name)
+        if FINALIZER not in stored.object()["metadata"].get("finalizers", ()):
+            return
+        if served is not None and served.rows:
+            served.type.terminating = True
+            left = await self._delete_objects(served.rows[0])
+            if left:
+                await self._wait_for_objects(stored, served)
+                return
+        await self._release(stored.name)
+
+    async def _delete_objects(self, row: ResourceType) -> int:
+        """Ask for the deletion of all objects; answers how many have something that holds them."""
+        for stored in self._store.list(row.storage):
+            if not stored.deleting:
+                asked = Asked(row, stored.namespace, stored.name, manager=MANAGER)
+                try:
+                    await self._registry.delete(asked, DeleteOptions(uid=stored.uid))
+                except errors.ApiError as error:
+                    log.info("%s %s cannot be deleted with its definition: %s", row.plural, stored.key, error.message)
+        return self._store.count(row.storage)
+
+    async def _wait_for_objects(self, stored: StoredObject, served: _Served) -> None:
+        told = "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"
+        status = terminating(stored.object(), *told, self._registry.clock.timestamp())
+        if served.unwatch is None:
+            name, storage = stored.name, served.rows[0].storage
+
+            def gone(event: Event) -> None:
+                if event.type == "DELETED" and not self._store.count(storage):
+                    self._registry.clock.spawn(self._release(name), f"end of {name}")
+
+            served.unwatch = self._store.subscribe(gone, [storage])
+        if status != stored.object().get("status"):
+            await self._write_status(stored, status)
+
+    async def _release(self, name: str) -> None:
+        """Nothing is left: the definition may go."""
+        stored = self._store.get(DEFINITIONS, name)
+        if stored is None or not stored.deleting:
+            return
+
+        def released(current: JsonObject) -> JsonObject:
+            metadata = dict(current["metadata"])
+            left = [each for each in metadata.get("finalizers", ()) if each != FINALIZER]
+            metadata.pop("finalizers", None)
+            return {**current, "metadata": {**metadata, "finalizers": left} if left else metadata}
+
+        try:
+            await self._registry.patch(self._asked(DEFINITIONS, "", name), released)
+        except errors.ApiError as error:
+            if error.code != 404:
+                raise
