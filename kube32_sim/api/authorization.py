@@ -5,7 +5,7 @@ Who decides is a chain of the modes that `--authorization-mode` names; the decis
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from kube32_sim.api.errors import go_value
@@ -55,14 +55,55 @@ class Rules(NamedTuple):
     error: str = ""
 
 
+class Held(NamedTuple):
+    """Rules (PolicyRule objects) that somebody holds by one binding, or what went wrong with it.
+
+    source: the binding, as reasons describe it.  role: kind, namespace and name.
+    """
+
+    source: str
+    role: tuple[str, str, str]
+    rules: Sequence[JsonObject]
+    failure: str = ""
+
+
+class Holdings(Protocol):
+    """Who holds what by roles."""
+
+    def held(self, user: User, namespace: str) -> Iterator[Held]:
+        """By each binding that applies, in order: ClusterRoleBindings by name, then RoleBindings of the namespace."""
+
+    def role_rules(self, kind: str, namespace: str, name: str) -> tuple[Sequence[JsonObject], str]:
+        """(the rules of the role that a binding in a namespace refers to, why there are none)."""
+
+
 class Authorizer(Protocol):
+    @property
+    def holdings(self) -> Holdings:
+        """By what it is decided who may hand out which permissions."""
+
     def decide(self, user: User, attributes: Attributes) -> Decision: ...
 
     def rules(self, user: User, namespace: str) -> Rules: ...
 
 
+class NoHoldings:
+    """Where roles decide nothing."""
+
+    def held(self, user: User, namespace: str) -> Iterator[Held]:
+        return iter(())
+
+    def role_rules(self, kind: str, namespace: str, name: str) -> tuple[Sequence[JsonObject], str]:
+        return (), ""
+
+
+NO_HOLDINGS = NoHoldings()
+
+
 class AlwaysAllow:
     """Everybody who is known may do everything; who is anonymous may look at health and version."""
+
+    holdings = NO_HOLDINGS
 
     def decide(self, user: User, attributes: Attributes) -> Decision:
         if user.anonymous or UNAUTHENTICATED in user.groups:
@@ -82,6 +123,8 @@ ALWAYS_ALLOW = AlwaysAllow()
 class AlwaysDeny:
     """Nobody may do anything, but for the group system:masters (see `Chain`)."""
 
+    holdings = NO_HOLDINGS
+
     def decide(self, user: User, attributes: Attributes) -> Decision:
         return Decision(False, "Everything is forbidden.")
 
@@ -94,6 +137,8 @@ class Chain:
 
     def __init__(self, authorizers: Sequence[Authorizer]) -> None:
         self._authorizers = tuple(authorizers)
+        found = [each.holdings for each in authorizers if each.holdings is not NO_HOLDINGS]
+        self.holdings: Holdings = found[0] if found else NO_HOLDINGS
 
     def decide(self, user: User, attributes: Attributes) -> Decision:
         if MASTERS in user.groups:

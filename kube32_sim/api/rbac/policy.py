@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kube32_sim.api.authorization import NO_OPINION, Attributes, Decision, Rules, aggregate
+from kube32_sim.api.authorization import NO_OPINION, Attributes, Decision, Held, Rules, aggregate
 from kube32_sim.api.errors import go_value
 from kube32_sim.api.rbac.grants import Grants
 from kube32_sim.api.users import User
@@ -30,23 +30,15 @@ class _Binding(NamedTuple):
     subjects: Sequence[tuple[str, str]]
 
 
-class Held(NamedTuple):
-    """Rules of one binding, or what went wrong with it.  role: kind, namespace and name."""
-
-    source: str
-    role: tuple[str, str, str]
-    rules: Sequence[JsonObject]
-    failure: str = ""
-
-
 class Policy:
-    """See `api.authorization.Authorizer`.  Namespace "" is that of ClusterRoles and ClusterRoleBindings."""
+    """See `api.authorization.Authorizer` and `Holdings`.  Namespace "" is that of ClusterRoles and ClusterRoleBindings."""
 
     def __init__(self) -> None:
         self._roles: dict[tuple[str, str], Sequence[JsonObject]] = {}
         self._bindings: dict[str, dict[str, _Binding]] = {}
         self._by_subject: dict[str, dict[str, set[str]]] = {}
         self._grants: dict[tuple[str, tuple[str, ...], str], Grants] = {}
+        self.holdings = self
 
     # what there is
 
@@ -110,7 +102,6 @@ class Policy:
         return grants
 
     def held(self, user: User, namespace: str) -> Iterator[Held]:
-        """By each binding that applies, in order: ClusterRoleBindings by name, then RoleBindings of the namespace."""
         keys = [f"User {user.name}", *(f"Group {group}" for group in user.groups)]
         for place in ("", namespace) if namespace else ("",):
             by_subject = self._by_subject.get(place, {})
@@ -124,7 +115,6 @@ class Policy:
                 yield Held(binding.title + subject, (kind, where, role), rules, failure)
 
     def role_rules(self, kind: str, namespace: str, name: str) -> tuple[Sequence[JsonObject], str]:
-        """(the rules of the role that a binding in a namespace refers to, why there are none)."""
         if kind not in _PLURALS:
             return (), f"unsupported role reference kind: {go_value(kind)}"
         rules = None

@@ -9,6 +9,7 @@ from typing import Any
 
 from kube32_sim.api.customs.naming import FINALIZER
 from kube32_sim.api.errors import FieldError, forbidden_field
+from kube32_sim.api.rbac import escalation
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.spec import ALL_METADATA, CreatedByPut, SpecStrategy, Unversioned
 from kube32_sim.api.validation import config_crd as crd
@@ -16,7 +17,6 @@ from kube32_sim.api.validation import config_data as data
 from kube32_sim.api.validation import config_extend as extend
 from kube32_sim.api.validation import config_limits as limits
 from kube32_sim.api.validation import config_policies as policies
-from kube32_sim.api.rbac import escalation
 from kube32_sim.api.validation import config_rbac as rbac
 from kube32_sim.api.validation.config_webhooks import validate_webhooks
 from kube32_sim.api.validation.names import path_segment
@@ -121,6 +121,7 @@ class _Rbac(Strategy):
 
 class Role(_Rbac):
     def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        super().prepare_create(obj, context)
         escalation.check_role(obj, None, context, context.row.plural)
 
     def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
@@ -133,6 +134,7 @@ class Role(_Rbac):
 
 class RoleBinding(_Rbac):
     def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        super().prepare_create(obj, context)
         escalation.check_binding(obj, None, context, context.row.plural)
 
     def prepare_update(self, obj: JsonObject, old: JsonObject, context: Context) -> None:
