@@ -1,0 +1,182 @@
+"""The expressions of admission: which variables they see, whether they compile, what they evaluate to.
+
+An expression is checked against the types that Kubernetes declares for its place (`Scope`), and evaluated with whatever
+values there are.  Words and types are upstream's `apiserver/pkg/admission/plugin/cel`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from kube32_sim.api.cel.environment import Activation, CompileError, Environment, EvaluationError, Program
+from kube32_sim.api.cel.types import (
+    AUTHORIZER,
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    LIST_STRING,
+    NULL,
+    RESOURCE_CHECK,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    CelType,
+    list_of,
+    map_of,
+    object_type,
+)
+from kube32_sim.api.policies.literals import Literals, as_written, read_literals
+
+_KIND = object_type("kubernetes.GroupVersionKind", {"group": STRING, "version": STRING, "kind": STRING})
+_RESOURCE = object_type("kubernetes.GroupVersionResource", {"group": STRING, "version": STRING, "resource": STRING})
+_USER = object_type(
+    "kubernetes.UserInfo", {"username": STRING, "uid": STRING, "groups": LIST_STRING, "extra": map_of(LIST_STRING)}
+)
+REQUEST = object_type(
+    "kubernetes.AdmissionRequest",
+    {
+        "kind": _KIND,
+        "resource": _RESOURCE,
+        "subResource": STRING,
+        "requestKind": _KIND,
+        "requestResource": _RESOURCE,
+        "requestSubResource": STRING,
+        "name": STRING,
+        "namespace": STRING,
+        "operation": STRING,
+        "userInfo": _USER,
+        "dryRun": BOOL,
+        "options": DYN,
+    },
+)
+_CONDITION = object_type(
+    "kubernetes.NamespaceCondition",
+    {"status": STRING, "type": STRING, "lastTransitionTime": TIMESTAMP, "message": STRING, "reason": STRING},
+)
+_NAMESPACE_METADATA = object_type(
+    "kubernetes.NamespaceMetadata",
+    {
+        "name": STRING,
+        "generateName": STRING,
+        "namespace": STRING,
+        "labels": map_of(STRING),
+        "annotations": map_of(STRING),
+        "UID": STRING,
+        "creationTimestamp": TIMESTAMP,
+        "deletionGracePeriodSeconds": INT,
+        "deletionTimestamp": TIMESTAMP,
+        "generation": INT,
+        "resourceVersion": STRING,
+        "finalizers": LIST_STRING,
+    },
+)
+NAMESPACE = object_type(
+    "kubernetes.Namespace",
+    {
+        "metadata": _NAMESPACE_METADATA,
+        "spec": object_type("kubernetes.NamespaceSpec", {"finalizers": LIST_STRING}),
+        "status": object_type("kubernetes.NamespaceStatus", {"conditions": list_of(_CONDITION), "phase": STRING}),
+    },
+)
+
+_ALWAYS = {"object": DYN, "oldObject": DYN, "namespaceObject": NAMESPACE, "request": REQUEST}
+_PARAMS = {"params": DYN}
+_AUTHORIZER = {"authorizer": AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK}
+VARIABLES = "variables"
+RUNNING = Environment(dict.fromkeys((*_ALWAYS, *_PARAMS, *_AUTHORIZER, VARIABLES), DYN))
+"""Where all expressions are evaluated: one environment, so that values are bound once for all of them."""
+
+_uses = re.compile(rf"\b{VARIABLES}\s*\.\s*\??\s*([_a-zA-Z]\w*)").findall
+_KEPT = (BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT)
+"""The types of variables that the expressions after them know; of all others they know nothing."""
+
+
+class Fault(ValueError):
+    """Why an expression has no value, in upstream's words."""
+
+
+class Expression(NamedTuple):
+    """source: as it was written.  program: None where it does not compile, then `fault` says why.
+
+    uses: the names of `variables` that it may ask for.
+    """
+
+    source: str
+    type: CelType
+    program: Program | None
+    fault: str
+    uses: tuple[str, ...]
+
+    def evaluate(self, activation: Activation) -> Any:
+        """Raises Fault."""
+        if self.program is None:
+            raise Fault(f"compilation error: {self.fault}")
+        try:
+            return self.program.evaluate(activation)
+        except EvaluationError as error:
+            raise Fault(f"expression '{self.source}' resulted in error: {error}") from None
+
+
+@lru_cache(maxsize=4)
+def _environment(params: bool, authorizer: bool) -> Environment:
+    return Environment(_ALWAYS | (_PARAMS if params else {}) | (_AUTHORIZER if authorizer else {}))
+
+
+class Scope:
+    """What the expressions of one policy, binding or webhook see.
+
+    params: whether there is a paramKind.  composed: whether there are `variables` (those added so far).
+    """
+
+    def __init__(self, *, params: bool = False, composed: bool = False) -> None:
+        self._params = params
+        self._variables: dict[str, CelType] | None = {} if composed else None
+
+    def add(self, name: str, source: str) -> Expression:
+        """The expression of a variable, which those after it see."""
+        made = self.compile(source)
+        if self._variables is not None:
+            self._variables[name] = DYN if made.fault else _kept(made.type)
+        return made
+
+    def compile(
+        self, source: str, *, returns: Sequence[CelType] = (), authorizer: bool = True, patch: bool = False
+    ) -> Expression:
+        """returns: the types that it may have, exactly; none for any.  patch: it may write objects and JSON patches."""
+        literals = read_literals(source) if patch else Literals(source, source, {}, {})
+        environment = self._checking(literals.types, authorizer)
+        uses = tuple(dict.fromkeys(_uses(source)))
+        try:
+            kind = environment.check(literals.checked)
+        except CompileError as error:
+            return Expression(source, DYN, None, f"compilation failed: {as_written(str(error), literals)}", uses)
+        if returns and kind not in returns:
+            return Expression(source, kind, None, as_written(_wrong_type(returns, kind), literals), uses)
+        return Expression(source, kind, Program(RUNNING, literals.evaluated, kind), "", uses)
+
+    def _checking(self, types: Mapping[str, CelType], authorizer: bool) -> Environment:
+        more: dict[str, CelType] = {f"_literal_{name}": kind for name, kind in types.items()}
+        if self._variables is not None:
+            more[VARIABLES] = object_type("kubernetes.variables", self._variables)
+        environment = _environment(self._params, authorizer)
+        return environment.extend(more) if more else environment
+
+
+def _wrong_type(returns: Sequence[CelType], kind: CelType) -> str:
+    shown = [each.shown() for each in returns]
+    wanted = shown[0] if len(shown) == 1 else f"one of [{' '.join(shown)}]"
+    return f"must evaluate to {wanted} but got {kind.shown()}"
+
+
+def _kept(kind: CelType) -> CelType:
+    if kind in _KEPT:
+        return kind
+    if kind.name in ("list", "map"):
+        return CelType(kind.name, tuple(map(_kept, kind.parameters)))
+    return DYN
