@@ -72,8 +72,8 @@ class AdmissionRequest:
         content = conversion.to_view(of, obj) if self.body is None else obj
         return {"kind": of.kind, "apiVersion": of.api_version, **content}
 
-    def change(self, made: JsonObject, row: ResourceType | None = None) -> None:
-        """Take another object, in the form of `shown`: it is decoded and gets its defaults.
+    def change(self, made: JsonObject, row: ResourceType | None = None) -> bool:
+        """Take another object, in the form of `shown`: it is decoded and gets its defaults.  Whether it is another.
 
         Fields that the schema does not know are dropped.  Raises ApiError 500 for what is no such object (upstream).
         """
@@ -83,8 +83,11 @@ class AdmissionRequest:
         if self.body is None:
             obj = conversion.from_view(of, obj)
             self.row.strategy.default(obj)
+        if obj == self.obj:
+            return False
         self.obj = obj
         self.changes += 1
+        return True
 
     def namespace_object(self) -> JsonObject | None:
         """The namespace of the object (for a Namespace: itself as it is now); None for what is in none."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from kube32_sim.api.options import PLAIN_WRITE, WriteOptions
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.strategies.base import Context
 from kube32_sim.api.users import ADMIN, User
@@ -24,6 +25,8 @@ class Asked(NamedTuple):
     user: User = ADMIN
     manager: str = "kube32-sim"
     """The field manager that the write is told of as in managedFields."""
+    options: WriteOptions = PLAIN_WRITE
+    """As they were given, for those who are told of the write."""
 
     @property
     def key(self) -> str:

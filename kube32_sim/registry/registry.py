@@ -4,47 +4,40 @@
 
 Bodies arrive decoded (`api/bodies`, `api/decode`); what leaves is a `Result`: a stored object, or for a dry run the
 object that would have been stored.  Nothing here knows HTTP; failures are `ApiError`.
+
+A write that webhooks or policies want to know of (`dynamic_admission`) may wait between its steps.  What was looked at
+before is then looked at again in the moment in which it is stored; an update of what has changed meanwhile begins anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from kube32_sim.api import admission, conversion, errors
+from kube32_sim.api.admission_request import CREATE, DELETE, UPDATE
 from kube32_sim.api.authorization import ALWAYS_ALLOW, Authorizer
 from kube32_sim.api.configuration import Configuration
-from kube32_sim.api.managed.manager import FieldManager, Writer, keep_times
+from kube32_sim.api.managed.manager import Writer
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.api.strategies.base import Context
-from kube32_sim.api.validation.meta import validate_metadata, validate_metadata_update
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
 from kube32_sim.registry.asked import Asked, Computed, Hooks, Result
 from kube32_sim.registry.deletion import background, check_preconditions, plan_deletion
-from kube32_sim.registry.identity import (
-    check_current,
-    check_named,
-    fit_namespace,
-    generated_name,
-    precondition_failed,
-)
+from kube32_sim.registry.dynamic_admission import DynamicAdmission, Through
+from kube32_sim.registry.identity import check_named, fit_namespace, generated_name, precondition_failed
 from kube32_sim.registry.lookup import StoreLookup
 from kube32_sim.registry.own import Own
-from kube32_sim.storage.interface import JsonObject, KeyExists, KeyMissing, Remove, Store
+from kube32_sim.registry.steps import Change, Steps, Update
+from kube32_sim.registry.waiting import Admitted, Stored, Waiting, named_anew, retried
+from kube32_sim.storage.interface import JsonObject, KeyExists, KeyMissing, Remove, Store, Updater
 from kube32_sim.storage.objects import StoredObject
 
-SYSTEM_FIELDS = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink")
-"""Metadata that an update never changes: what the server set stays."""
 NAME_ATTEMPTS = 8
 """How often a colliding generated name is made up again (as upstream)."""
-
-Change = Callable[[JsonObject], JsonObject]
-"""(the current object) -> the object wanted, decoded; raises ApiError.
-
-The current object is the stored one: what is answered shares nothing with it that defaults and allocation may change.
-"""
 
 
 @dataclass(slots=True)
@@ -58,6 +51,7 @@ class _Outcome:
     revision: str = ""
     removed: bool = False
     at_once: bool = False
+    warnings: list[str] = field(default_factory=list)
 
 
 class Registry:
@@ -82,12 +76,14 @@ class Registry:
         self.lookup = StoreLookup(store)
         self.own = Own(store)
         self.authorizer = authorizer
-        self._config = config
+        self.steps = Steps(table, clock, ids, self.lookup, config, hooks)
+        self.fields = self.steps.fields
+        self.dynamic = DynamicAdmission(table, self.lookup)
+        self._waiting = Waiting(store, self.steps, self.dynamic)
         self._hooks = hooks
         self._collects_garbage = collects_garbage
         self._counts_reports = counts_reports
         self._computed = computed
-        self.fields = FieldManager(table)
 
     def writer(self, asked: Asked) -> Writer:
         return Writer(asked.row, asked.manager, asked.subresource, self.clock.timestamp())
@@ -140,14 +136,22 @@ class Registry:
         if asked.name and "name" in metadata:
             check_named(metadata, asked.name)
         asked = asked._replace(name=metadata.get("name", "") or asked.name)
-        row.strategy.default(obj)
-        if not managed:
-            self.fields.created(self.writer(asked), obj)
-        warnings = list(admission.mutate("create", obj, None, self.context(asked), self._config))
-        if not metadata.get("name") and metadata.get("generateName"):
-            asked = asked._replace(name=self._free_name(asked, metadata["generateName"]))
-            metadata["name"] = asked.name
-        warnings += self._prepare_new(asked, obj)
+        warnings = self.steps.begin(asked, obj, managed=managed)
+        stage = None
+        if self.dynamic.concerns(row, asked.subresource, CREATE):
+            stage, found = await self._waiting.begun(asked, obj)
+            warnings += found
+            obj, asked = stage.obj, named_anew(asked, stage.obj)
+        if not obj["metadata"].get("name") and obj["metadata"].get("generateName"):
+            asked = asked._replace(name=self._free_name(asked, obj["metadata"]["generateName"]))
+            obj["metadata"]["name"] = asked.name
+        self.steps.check_new(asked, obj, more=stage is not None)
+        if stage is not None:
+            warnings += await stage.validate(asked.name, obj)
+            self.steps.admit_again(asked, obj, None)
+        if self.store.get(row.storage, asked.key) is not None:
+            raise self._exists(asked)
+        warnings += self.steps.complete_new(asked, obj)
         if asked.dry_run:
             return Result(None, obj, created=True, warnings=warnings)
         try:
@@ -167,30 +171,6 @@ class Registry:
                 break
         return name
 
-    def _prepare_new(self, asked: Asked, obj: JsonObject) -> Sequence[str]:
-        row, metadata = asked.row, obj["metadata"]
-        context = self.context(asked)
-        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
-            metadata.pop(name, None)
-        metadata["uid"] = self.ids.uid()
-        metadata["creationTimestamp"] = context.now
-        row.strategy.prepare_create(obj, context)
-        strategy = row.strategy
-        failures = errors.failures_of(lambda: validate_metadata(metadata, row) + strategy.validate(obj, context))
-        if failures:
-            raise self._invalid(asked, failures)
-        admission.validate("create", obj, None, context, self._config)
-        if self.store.get(row.storage, asked.key) is not None:
-            raise self._exists(asked)
-        warnings = list(row.strategy.warnings(obj, None, context))
-        warnings += self._hooks.before_create(row, obj, context)
-        return warnings
-
-    def _invalid(self, asked: Asked, failures: Sequence[errors.FieldError]) -> errors.ApiError:
-        """Named by the type objects are stored as, whichever version was asked for."""
-        stored = self.table.by_storage(asked.row.storage)
-        return errors.invalid(stored.group, stored.kind, asked.name, failures)
-
     def _exists(self, asked: Asked) -> errors.ApiError:
         row = asked.row
         error = errors.already_exists(row.group, row.plural, asked.name)
@@ -206,11 +186,16 @@ class Registry:
         metadata = obj.setdefault("metadata", {})
         fit_namespace(asked, metadata)
         check_named(metadata, asked.name)
-        return await self._change(asked, lambda current: obj, patch=False)
+        return await self._change(asked, lambda current: obj, Update(patch=False))
 
-    async def patch(self, asked: Asked, change: Change, *, managed: bool = False) -> Result:
-        """PATCH: `change` makes the wanted object of the current one, with its managedFields if managed."""
-        return await self._change(asked, change, patch=True, managed=managed)
+    async def patch(
+        self, asked: Asked, change: Change, *, managed: bool = False, through: Through | None = None
+    ) -> Result:
+        """PATCH: `change` makes the wanted object of the current one, with its managedFields if managed.
+
+        through: what webhooks and policies see instead of the object.
+        """
+        return await self._change(asked, change, Update(patch=True, managed=managed), through)
 
     async def apply(self, asked: Asked, configuration: Configuration, *, force: bool) -> Result:
         """PATCH with a configuration (server-side apply): of the object there is, or a new one."""
@@ -221,7 +206,7 @@ class Registry:
             return conversion.from_view(asked.row, made)
 
         try:
-            return await self._change(asked, change, patch=True, managed=True)
+            return await self._change(asked, change, Update(patch=True, managed=True))
         except errors.ApiError as error:
             if error.code != 404 or asked.subresource or self.store.get(asked.row.storage, asked.key) is not None:
                 raise
@@ -234,79 +219,59 @@ class Registry:
         metadata.pop("resourceVersion", None)
         return await self.create(asked, obj, managed=True)
 
-    async def _change(self, asked: Asked, change: Change, *, patch: bool, managed: bool = False) -> Result:
-        row = asked.row
-        self.refuse_computed(row, "patch" if patch else "update")
-        outcome, warnings = _Outcome(), list[str]()
+    async def _change(self, asked: Asked, change: Change, how: Update, through: Through | None = None) -> Result:
+        row, outcome = asked.row, _Outcome()
+        self.refuse_computed(row, "patch" if how.patch else "update")
+        subresource = through.subresource if through is not None else asked.subresource
 
         def updater(current: StoredObject) -> JsonObject | Remove | None:
-            wanted = change(current.object()) if patch else change({})
-            outcome.obj = self._checked_update(asked, wanted, current, patch, managed, warnings)
-            outcome.revision = str(current.revision)
-            outcome.removed = current.deleting and self._may_go(row, outcome.obj)
-            if asked.dry_run:
-                return None
-            return Remove() if outcome.removed else outcome.obj
+            old = current.object()
+            obj = change(old) if how.patch else change({})
+            outcome.warnings = self.steps.begin_update(asked, obj, old, how)
+            self.steps.check_update(asked, obj, old, how, more=False)
+            return self._settle(asked, obj, current, outcome)
+
+        def waited(admitted: Admitted, current: StoredObject) -> JsonObject | Remove | None:
+            admitted.check(asked, current, self.steps)
+            outcome.warnings = list(admitted.warnings)
+            return self._settle(asked, admitted.obj, current, outcome)
+
+        async def write() -> Stored:
+            chosen: Updater = updater
+            if self.dynamic.concerns(row, subresource, UPDATE):
+                chosen = partial(waited, await self._waiting.updated(asked, change, how, through))
+            return (await self.store.update(row.storage, asked.key, chosen, always=self._is_report(asked))).stored
 
         try:
-            done = await self.store.update(row.storage, asked.key, updater, always=self._is_report(asked))
+            stored = await retried(asked, write)
         except KeyMissing:
-            meant = "" if patch else change({})["metadata"].get("uid", "")
+            meant = "" if how.patch else change({})["metadata"].get("uid", "")
             if meant:
                 raise precondition_failed(asked, "UID", meant, "") from None
-            if not patch and row.strategy.create_on_update and not asked.subresource:
+            if not how.patch and row.strategy.create_on_update and not asked.subresource:
                 return await self.create(asked, change({}))
             raise errors.not_found(row.group, row.plural, asked.name) from None
+        if not asked.dry_run:
+            await self._hooks.settled(row, stored)
         if asked.dry_run or outcome.removed:
             outcome.obj["metadata"]["resourceVersion"] = outcome.revision
-            return Result(None, outcome.obj, removed=outcome.removed, warnings=warnings)
-        await self._hooks.settled(row, done.stored)
-        return Result(done.stored, warnings=warnings)
+            return Result(None, outcome.obj, removed=outcome.removed, warnings=outcome.warnings)
+        return Result(stored, warnings=outcome.warnings)
+
+    def _settle(
+        self, asked: Asked, obj: JsonObject, current: StoredObject, outcome: _Outcome
+    ) -> JsonObject | Remove | None:
+        """The end of an update, and what the store is told."""
+        outcome.warnings += self.steps.complete_update(asked, obj, current.object())
+        outcome.obj, outcome.revision = obj, str(current.revision)
+        outcome.removed = current.deleting and self._may_go(asked.row, obj)
+        if asked.dry_run:
+            return None
+        return Remove() if outcome.removed else obj
 
     def _is_report(self, asked: Asked) -> bool:
         """Whether this write counts though it may say nothing new: the scheduler goes by its revision."""
         return self._counts_reports and asked.subresource == "status" and asked.row.strategy.status_is_report
-
-    def _checked_update(
-        self, asked: Asked, obj: JsonObject, current: StoredObject, patch: bool, managed: bool, warnings: list[str]
-    ) -> JsonObject:
-        row, strategy = asked.row, asked.row.strategy
-        old = current.object()
-        metadata, old_metadata = obj.setdefault("metadata", {}), old["metadata"]
-        if patch:
-            fit_namespace(asked, metadata)
-            check_named(metadata, asked.name)
-        check_current(asked, metadata, old_metadata, patch)
-        if asked.subresource != "status" or not _only_status(obj, old):
-            strategy.default(obj)
-        if not managed:
-            self.fields.updated(self.writer(asked), obj, old)
-        context = self.context(asked)
-        warnings += admission.mutate("update", obj, old, context, self._config)
-        if managed:
-            keep_times(obj, old)
-        metadata = obj["metadata"]
-        metadata.setdefault("uid", old_metadata.get("uid", ""))
-        for name in SYSTEM_FIELDS:
-            if name in old_metadata:
-                metadata[name] = old_metadata[name]
-            else:
-                metadata.pop(name, None)
-        if asked.subresource == "status":
-            strategy.prepare_status_update(obj, old, context)
-            validate = strategy.validate_status_update
-        else:
-            strategy.prepare_update(obj, old, context)
-            validate = strategy.validate_update
-        metadata = obj["metadata"]
-        failures = errors.failures_of(lambda: validate(obj, old, context))
-        failures = errors.failures_of(lambda: validate_metadata_update(metadata, old_metadata, row)) + failures
-        if failures:
-            raise self._invalid(asked, failures)
-        admission.validate("update", obj, old, context, self._config)
-        warnings += strategy.warnings(obj, old, context)
-        warnings += self._hooks.before_update(row, obj, old, context)
-        return obj
 
     @staticmethod
     def _may_go(row: ResourceType, obj: JsonObject) -> bool:
@@ -347,29 +312,38 @@ class Registry:
         warnings = self.deletion_warnings(row, options)
         if self._collects_garbage:
             options = background(options)
-        now = self.clock.now()
-        outcome = _Outcome()
+        now, outcome = self.clock.now(), _Outcome()
+        admitted: Admitted | None = None
 
         def updater(current: StoredObject) -> JsonObject | Remove | None:
             old = current.object()
+            if admitted is not None:
+                admitted.check(asked, current, self.steps)
             check_preconditions(row, asked.name, old["metadata"], options)
-            admission.validate("delete", old, old, self.context(asked), self._config)
+            self.steps.admit_deletion(asked, old)
             outcome.obj, outcome.removed = plan_deletion(row, old, options, now)
             outcome.at_once = outcome.obj is old
             if options.dry_run:
                 return None
             return Remove() if outcome.at_once else outcome.obj
 
+        async def write() -> Stored:
+            nonlocal admitted
+            if not asked.subresource and self.dynamic.concerns(row, "", DELETE):  # an eviction was asked about
+                admitted = await self._waiting.deleted(asked, options)
+            return (await self.store.update(row.storage, asked.key, updater)).stored
+
         try:
-            done = await self.store.update(row.storage, asked.key, updater)
+            stored = await retried(asked, write)
             if outcome.removed and not outcome.at_once and not options.dry_run:
-                done = await self.store.delete(row.storage, asked.key, lambda current: None)
+                stored = (await self.store.delete(row.storage, asked.key, lambda current: None)).stored
         except KeyMissing:
             raise errors.not_found(row.group, row.plural, asked.name) from None
+        warnings = (*warnings, *(admitted.warnings if admitted is not None else ()))
         if options.dry_run:
             return Result(None, outcome.obj, removed=outcome.removed, warnings=warnings)
-        await self._hooks.settled(row, done.stored)
-        return Result(done.stored, removed=outcome.removed, warnings=warnings)
+        await self._hooks.settled(row, stored)
+        return Result(stored, removed=outcome.removed, warnings=warnings)
 
     async def delete_collection(self, asked: Asked, items: Sequence[StoredObject], options: DeleteOptions) -> None:
         """Delete what a list found; objects that went meanwhile or are new under their names are left alone."""
@@ -382,9 +356,3 @@ class Registry:
                 new_under_its_name = error.code == 409 and not (options.uid or options.resource_version)
                 if error.code != 404 and not new_under_its_name:
                     raise
-
-
-def _only_status(obj: JsonObject, old: JsonObject) -> bool:
-    """Whether everything but metadata and status is the old object's, which has its defaults."""
-    rest = obj.keys() | old.keys()
-    return all(obj.get(name) is old.get(name) for name in rest if name not in ("metadata", "status"))

@@ -18,7 +18,8 @@ from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.binding import SUCCESS, bind
 from kube32_sim.registry.eviction import evict
 from kube32_sim.registry.identity import fit_namespace
-from kube32_sim.registry.registry import Change, Registry
+from kube32_sim.registry.registry import Registry
+from kube32_sim.registry.steps import Change
 from kube32_sim.registry.tokens import token
 from kube32_sim.registry.unbinding import unbind
 from kube32_sim.storage.interface import JsonObject

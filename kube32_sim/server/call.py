@@ -35,4 +35,4 @@ class Call:
     def asked(self, wanted: options.WriteOptions = options.PLAIN_WRITE) -> Asked:
         info = self.info
         manager = manager_name(wanted.field_manager, self.request.headers.get("User-Agent", ""))
-        return Asked(self.row, info.namespace, info.name, info.subresource, wanted.dry_run, self.user, manager)
+        return Asked(self.row, info.namespace, info.name, info.subresource, wanted.dry_run, self.user, manager, wanted)

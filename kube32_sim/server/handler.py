@@ -84,7 +84,7 @@ class Handler:
         try:
             response = await self._verbs(call, accept)
         except ApiError as error:
-            error.headers = (*error.headers, *map(_warning, dict.fromkeys((*told, *call.warnings))))
+            error.headers = (*error.headers, *map(_warning, dict.fromkeys((*told, *call.warnings, *error.warnings))))
             raise
         if not response.prepared:
             for text in told:

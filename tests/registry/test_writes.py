@@ -14,7 +14,7 @@ from kube32_sim.api.errors import MOST_FAILURE_TEXT, ApiError
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.client import NAMESPACES, NODES, PODS, SERVICES, Resource
 from kube32_sim.cluster import Cluster
-from kube32_sim.registry import registry as registry_module
+from kube32_sim.registry import steps as steps_module
 from kube32_sim.registry import subresources
 from kube32_sim.registry.asked import Asked
 from tests.support.objects import BUDGETS, MAPS, config_map, node, pod, service
@@ -55,7 +55,7 @@ async def test_the_order_of_a_write(cluster: Cluster, monkeypatch: pytest.Monkey
     for name in ("mutate", "validate"):
         monkeypatch.setattr(admission, name, told(f"admission.{name}", getattr(admission, name)))
     for name in ("validate_metadata", "validate_metadata_update"):
-        monkeypatch.setattr(registry_module, name, told(name, getattr(registry_module, name)))
+        monkeypatch.setattr(steps_module, name, told(name, getattr(steps_module, name)))
     hooks = cluster.registry._hooks
     for name in ("before_create", "created", "before_update"):
         monkeypatch.setattr(hooks, name, told(name, getattr(hooks, name)))
