@@ -50,7 +50,12 @@ def decode_body(data: bytes, media: str, row: ResourceType, field_validation: st
         body = _read(data, media, (row.api_version, row.kind))
     except _Unreadable as error:
         raise _unrecognized(data, row.kind, str(error)) from None
-    _check_type(body, row)
+    try:
+        _check_type(body, row)
+    except ApiError as error:
+        if row.custom is not None and field_validation != strictness.IGNORE:
+            error.warnings = _unknown_version(body, row)
+        raise
     obj, unknown = _decoded(body, row)
     if field_validation == strictness.IGNORE:
         return obj, []
@@ -170,6 +175,13 @@ def _check_type(body: _Body, row: ResourceType) -> None:
             raise cannot_be_handled(kind, api_version, row.kind, why)
     if api_version != row.api_version and row.kind not in _ANY_VERSION:
         raise groupkinds.other_version(api_version, row.api_version)
+
+
+def _unknown_version(body: _Body, row: ResourceType) -> list[str]:
+    """A version that the definition does not have knows no fields at all, as upstream tells beside its refusal."""
+    if body.api_version == row.api_version:
+        return []
+    return [strictness.unknown_field(name) for name in sorted(body.value) if name != "metadata"]
 
 
 def _check_named(body: _Body, row: ResourceType) -> None:
