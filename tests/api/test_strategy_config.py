@@ -180,64 +180,6 @@ def test_bindings_fill_in_groups_and_keep_their_role() -> None:
     ]
 
 
-def crd(schema: JsonObject | None = None, **spec: Any) -> JsonObject:
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema or {"type": "object"}},
-    }
-    names = {"plural": "widgets", "kind": "Widget"}
-    whole = {"group": "g.example.com", "scope": "Namespaced", "names": names, "versions": [version]}
-    return of("apiextensions.k8s.io/v1", "CustomResourceDefinition", "widgets.g.example.com", spec=whole | spec)
-
-
-def test_a_definition_is_kept_and_said_not_to_be_served() -> None:
-    obj, failures, warnings = created(crd())
-    assert failures == []
-    assert obj["spec"]["names"] == {
-        "kind": "Widget",
-        "listKind": "WidgetList",
-        "plural": "widgets",
-        "singular": "widget",
-    }
-    assert obj["spec"]["conversion"] == {"strategy": "None"}
-    assert obj["status"]["storedVersions"] == ["v1"]
-    assert len(warnings) == 1
-    assert "does not serve widgets.g.example.com" in warnings[0]
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        (crd(scope="Odd"), ['spec.scope: Unsupported value: "Odd": supported values: "Cluster", "Namespaced"']),
-        (
-            crd(versions=[]),
-            [
-                "spec.versions: Invalid value: []: must have exactly one version marked as storage version",
-                "status.storedVersions: Invalid value: null: must have at least one stored version",
-            ],
-        ),
-        (
-            crd({"type": "object", "properties": {"a": {}}}),
-            [
-                "spec.validation.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified "
-                "object fields"
-            ],
-        ),
-        (
-            crd({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "odd"}}}}),
-            [
-                'spec.validation.openAPIV3Schema.properties[a].items.type: Unsupported value: "odd": supported values: '
-                '"array", "boolean", "integer", "number", "object", "string"'
-            ],
-        ),
-    ],
-)
-def test_definitions_are_refused(body: JsonObject, expected: list[str]) -> None:
-    assert refusals(body) == expected
-
-
 def test_webhooks_get_their_defaults() -> None:
     webhook = {
         "name": "a.example.com",

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from kube32_sim.api.strategies.base import Strategy
 
-_AREAS = ("pods", "core", "workloads", "batch", "services", "config", "storage", "policy")
+_AREAS = ("pods", "core", "workloads", "batch", "services", "config", "custom_definitions", "storage", "policy")
 
 
 @cache

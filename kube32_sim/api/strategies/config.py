@@ -1,5 +1,5 @@
-"""Configuration: ConfigMap, Secret, LimitRange, ResourceQuota, PriorityClass, RBAC, CustomResourceDefinition, and the
-kinds by which a cluster is extended (admission registration, certificates, aggregated APIs).
+"""Configuration: ConfigMap, Secret, LimitRange, ResourceQuota, PriorityClass, RBAC, and the kinds by which a cluster is
+extended (admission registration, certificates, aggregated APIs); CustomResourceDefinition is `custom_definitions`.
 """
 
 from __future__ import annotations
@@ -7,12 +7,10 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from kube32_sim.api.customs.naming import FINALIZER
 from kube32_sim.api.errors import FieldError, forbidden_field
 from kube32_sim.api.rbac import escalation
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.spec import ALL_METADATA, CreatedByPut, SpecStrategy, Unversioned
-from kube32_sim.api.validation import config_crd as crd
 from kube32_sim.api.validation import config_data as data
 from kube32_sim.api.validation import config_extend as extend
 from kube32_sim.api.validation import config_limits as limits
@@ -154,40 +152,6 @@ class RoleBinding(_Rbac):
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return self.validate(obj, context) + rbac.role_fixed(obj, old)
-
-
-class CustomResourceDefinition(Unversioned):
-    """What it defines comes and goes with it (`registry/custom_types.py`)."""
-
-    returns_deleted = True
-    status_locks = ALL_METADATA
-
-    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
-        names = spec.setdefault("names", {})
-        kind = names.get("kind", "")
-        if kind:
-            if not names.get("singular"):
-                names["singular"] = kind.lower()
-            if not names.get("listKind"):
-                names["listKind"] = f"{kind}List"
-        spec.setdefault("conversion", {}).setdefault("strategy", "None")
-
-    def reset_status(self, obj: JsonObject) -> None:
-        stored = [
-            each["name"] for each in obj["spec"].get("versions") or () if each.get("storage") and each.get("name")
-        ]
-        obj["status"] = {"conditions": [], "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored}
-
-    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return crd.validate_crd(obj)
-
-    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return self.validate(obj, context) + crd.validate_crd_update(obj, old)
-
-    counts_deletion = False
-
-    def deletion_finalizers(self, obj: JsonObject) -> tuple[str, ...]:
-        return (FINALIZER,)
 
 
 class Webhooks(Strategy):
@@ -340,7 +304,6 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     (_RBAC, "ClusterRole"): Role(namespaced=False),
     (_RBAC, "RoleBinding"): RoleBinding(namespaced=True),
     (_RBAC, "ClusterRoleBinding"): RoleBinding(namespaced=False),
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): CustomResourceDefinition(),
     (_ADMISSION, "ValidatingWebhookConfiguration"): Webhooks(mutating=False),
     (_ADMISSION, "MutatingWebhookConfiguration"): Webhooks(mutating=True),
     (_ADMISSION, "ValidatingAdmissionPolicy"): AdmissionPolicy(mutating=False),

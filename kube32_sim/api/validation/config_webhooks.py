@@ -63,7 +63,7 @@ def _webhook(webhook: JsonObject, path: str) -> list[FieldError]:
     for field in ("namespaceSelector", "objectSelector"):
         found += validate_label_selector(webhook.get(field), f"{path}.{field}")
     found += optional_choice(webhook, path, "reinvocationPolicy", REINVOCATIONS)
-    found += _client_config(webhook.get("clientConfig") or {}, f"{path}.clientConfig")
+    found += client_config(webhook.get("clientConfig") or {}, f"{path}.clientConfig")
     return found + validate_match_conditions(webhook, f"{path}.matchConditions")
 
 
@@ -93,7 +93,8 @@ def _review_versions(versions: Sequence[str], path: str) -> list[FieldError]:
     return found
 
 
-def _client_config(config: JsonObject, path: str) -> list[FieldError]:
+def client_config(config: JsonObject, path: str) -> list[FieldError]:
+    """Where a webhook is called: exactly one of a URL and a service."""
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
         return [required(path, "exactly one of url or service is required")]
