@@ -10,7 +10,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import at_rest, boards, clock, lists, requests, scheduling, watches
+from benchmarks import at_rest, boards, clock, customs, lists, requests, scheduling, watches
 from benchmarks.kestrel import KESTREL
 from benchmarks.measuring import Bench, Figure
 from benchmarks.table import amount, table, to_json
@@ -28,6 +28,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "apply": requests.apply,
     "lease": requests.lease_put,
     "delete": requests.delete,
+    "custom-served": customs.served,
+    "create-custom": customs.create_custom,
+    "definitions": customs.many,
     "watch-all": watches.watch_all,
     "watch-node": watches.watch_node,
     "schedule-100": scheduling.schedule(100),
