@@ -61,11 +61,20 @@ IMMUTABLE = "field is immutable"
 
 def validate_metadata(metadata: JsonObject, row: ResourceType, path: str = "metadata") -> list[FieldError]:
     """Failures of a new object's metadata, in upstream's order."""
-    found = _validate_identity(metadata, row.namespaced, row.strategy.validate_name, path)
+    found = validate_object_metadata(metadata, row.namespaced, row.strategy.validate_name, path)
+    if finalizers := metadata.get("finalizers"):
+        found += validate_finalizer_names(finalizers, f"{path}.finalizers")
+    return found
+
+
+def validate_object_metadata(
+    metadata: JsonObject, namespaced: bool, validate_name: Callable[..., list[str]], path: str
+) -> list[FieldError]:
+    """Failures that every metadata can have, also that of an object within another."""
+    found = _validate_identity(metadata, namespaced, validate_name, path)
     found += _validate_rest(metadata, path)
     if finalizers := metadata.get("finalizers"):
         found += validate_finalizers(finalizers, f"{path}.finalizers")
-        found += validate_finalizer_names(finalizers, f"{path}.finalizers")
     return found
 
 
