@@ -1,4 +1,4 @@
-"""Custom resources: how soon a definition serves, what an object with a large schema and rules costs, 500 definitions."""
+"""Custom resources: how soon a definition serves, what an object with schema and rules costs, 500 definitions."""
 
 from __future__ import annotations
 
