@@ -117,6 +117,13 @@ def _add_access(group: argparse._ArgumentGroup) -> None:
         action="store_true",
         help="listen on an address that other machines reach though everybody is an administrator",
     )
+    group.add_argument(
+        "--authorization-mode",
+        default="AlwaysAllow",
+        metavar="LIST",
+        help="what callers may do: AlwaysAllow, RBAC (as Roles and bindings say) or AlwaysDeny, several joined by "
+        "commas; the group system:masters may do everything (default: %(default)s)",
+    )
 
 
 def _add_boards(group: argparse._ArgumentGroup) -> None:

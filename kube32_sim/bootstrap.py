@@ -1,6 +1,6 @@
 """What is there from the start: the four system namespaces, the range of cluster addresses, the Service
 default/kubernetes with its endpoints, two PriorityClasses, an APIService for each group version, and the FlowSchemas
-and PriorityLevelConfigurations that every API server has.
+and PriorityLevelConfigurations that every API server has; where RBAC decides, its roles and bindings, too.
 
 As upstream, an API server makes these itself; whatever else exists, a loop made.
 """
@@ -8,10 +8,12 @@ As upstream, an API server makes these itself; whatever else exists, a loop made
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from kube32_sim.api.errors import ApiError
+from kube32_sim.api.rbac.bootstrap import bootstrap_objects
+from kube32_sim.api.rbac.policy import GROUP as RBAC_GROUP
 from kube32_sim.bootstrap_objects import (
     NAME,
     api_services,
@@ -26,6 +28,7 @@ from kube32_sim.client import NAMESPACES, SERVICES, JsonObject, Resource
 from kube32_sim.ids import Ids
 from kube32_sim.local_client import LocalClient
 from kube32_sim.registry.computed import ENDPOINTS, SLICES
+from kube32_sim.registry.rbac import RulesWriter
 from kube32_sim.storage.immediate import run_now
 from kube32_sim.storage.interface import KeyExists, Store
 
@@ -94,6 +97,27 @@ async def bootstrap(client: LocalClient, network: ipaddress.IPv4Network, port: i
         with _suppress_existing():
             await client.create(resource, namespace, obj)
     await _flow_control(client.of("api-priority-and-fairness-config-producer-v1"))
+
+
+async def bootstrap_roles(client: LocalClient) -> None:
+    """The roles and bindings of every API server that goes by them."""
+    for made in bootstrap_objects():
+        with _suppress_existing():
+            await client.create(Resource(RBAC_GROUP, "v1", made.plural), made.namespace, made.obj)
+
+
+def rules_writer(client: LocalClient) -> RulesWriter:
+    """How the rules of an aggregated ClusterRole are written, as this client."""
+    resource = Resource(RBAC_GROUP, "v1", "clusterroles")
+
+    async def write(name: str, rules: Sequence[JsonObject]) -> None:
+        try:
+            await client.patch(resource, "", name, {"rules": list(rules)})
+        except ApiError as error:
+            if error.reason != "NotFound":  # gone meanwhile
+                raise
+
+    return write
 
 
 async def _flow_control(client: LocalClient) -> None:

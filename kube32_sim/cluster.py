@@ -26,7 +26,7 @@ from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.users import ADMIN, User
 from kube32_sim.arguments import PROGRAM
-from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints
+from kube32_sim.bootstrap import API_SERVER, bootstrap, bootstrap_roles, make_endpoints, rules_writer
 from kube32_sim.client import CLOCKS
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.durations import format_duration, seconds_of
@@ -40,7 +40,9 @@ from kube32_sim.registry.clocks import Clocks
 from kube32_sim.registry.computed import COMPUTED, ComputedEndpoints
 from kube32_sim.registry.custom_types import DEFINITIONS, CustomTypes
 from kube32_sim.registry.hooks import WriteHooks
+from kube32_sim.registry.rbac import AGGREGATOR, CLUSTER_ROLES, Aggregation, make_authorizer
 from kube32_sim.registry.registry import Registry
+from kube32_sim.registry.tokens import Tokens
 from kube32_sim.server.app import ApiServer
 from kube32_sim.server.authentication import Authenticator, read_tokens
 from kube32_sim.server.documents import CustomDefinitions, Documents
@@ -107,6 +109,7 @@ class Cluster:
             collects_garbage="garbage-collector" in options.loops,
             counts_reports=scheduler is not None,
             computed=computed,
+            authorizer=make_authorizer(options.authorization_modes, self.store),
         )
         clocks = Clocks(self.clock, self.ids)
         self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
@@ -115,6 +118,10 @@ class Cluster:
         self.recorder = make_recorder(self.client, self.clock)
         await self._start_server()
         await bootstrap(self.client.of(API_SERVER), options.service_network, self.port)
+        if "RBAC" in options.authorization_modes:
+            await bootstrap_roles(self.client.of(API_SERVER))
+        if "RBAC" in options.authorization_modes or options.loops:
+            hooks.after(CLUSTER_ROLES, Aggregation(self.store, rules_writer(self.client.of(AGGREGATOR))).follow)
         make_endpoints(self.store, self.ids, self.clock.timestamp(), options.host, self.port)
         self.recorder.start()
         self._stack.append(self.recorder)
@@ -149,9 +156,8 @@ class Cluster:
         documents = Documents(
             self.registry.table, metrics.text, lambda: self._ready, CustomDefinitions(self.store), computed
         )
-        handler = Handler(
-            self.registry, self.hub, Authenticator(tokens, self.clock.now, self.registry.lookup), documents
-        )
+        authenticator = Authenticator(Tokens(tokens, self.clock.now, self.registry.lookup))
+        handler = Handler(self.registry, self.hub, authenticator, documents)
         customs = CustomTypes(self.registry, handler.streams.end_of)
         self.hooks.after(DEFINITIONS, customs.follow)
         await customs.begin()

@@ -26,6 +26,7 @@ from kube32_sim.registry.asked import Asked, Result
 from kube32_sim.registry.deletion import success
 from kube32_sim.registry.reading import list_page, select
 from kube32_sim.registry.registry import Registry
+from kube32_sim.registry.tokens import Tokens
 from kube32_sim.storage.interface import Compacted, Heartbeat, Pulse
 from kube32_sim.storage.objects import StoredObject
 from kube32_sim.storage.watching import Hub, Objects, Selection
@@ -169,8 +170,10 @@ class LocalClient:
             return await subresources.create(self._registry, asked, obj)
         decoded = self._decoded(row, obj)
         if not row.stored:
-            who = {"username": self._user, "groups": ["system:masters", "system:authenticated"]}
-            return reviews.review(row, decoded, who, self._registry.clock.timestamp())
+            registry = self._registry
+            tokens = Tokens(None, registry.clock.now, registry.lookup)
+            asking = reviews.Asking(self._user, registry.clock.timestamp(), registry.authorizer, tokens)
+            return reviews.review(row, decoded, asking)
         return self._copy(row, await self._registry.create(asked, decoded))
 
     async def update(self, resource: Resource, namespace: str, obj: JsonObject, *, subresource: str = "") -> JsonObject:

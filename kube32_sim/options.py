@@ -36,6 +36,11 @@ MOST_BOARDS = 32768
 MOST_LINUX = 16384
 """The same of ordinary nodes, in a mix or alone."""
 
+AUTHORIZATION_MODES = ("AlwaysAllow", "RBAC", "AlwaysDeny")
+"""What `--authorization-mode` knows."""
+_OTHER_MODES = ("ABAC", "Node", "Webhook")
+"""What kube-apiserver knows besides."""
+
 KUBECONFIG = Path("~/.kube/kube32-sim")
 """Where `serve` writes its kubeconfig unless told otherwise."""
 
@@ -63,6 +68,24 @@ def selected_loops(selection: str) -> frozenset[str]:
     off = {word[1:] for word in words if word.startswith("-")}
     on = set(LOOPS) - off if "*" in words else set()
     return frozenset(on | {word for word in words if word in LOOPS})
+
+
+def authorization_modes(selection: str) -> tuple[str, ...]:
+    """The modes of an `--authorization-mode` list, in the order in which they are asked."""
+    modes = [word.strip() for word in selection.split(",")]
+    for mode in modes:
+        if mode in _OTHER_MODES:
+            more = "; nodes that call as system:nodes get a binding of the ClusterRole system:node" * (mode == "Node")
+            raise OptionError(
+                f"--authorization-mode: {mode} is not supported, only {', '.join(AUTHORIZATION_MODES)}{more}"
+            )
+        if mode not in AUTHORIZATION_MODES:
+            raise OptionError(
+                f"--authorization-mode: {mode!r} is not a valid mode; there are: {', '.join(AUTHORIZATION_MODES)}"
+            )
+        if modes.count(mode) > 1:
+            raise OptionError(f"--authorization-mode: {mode} is there twice")
+    return tuple(modes)
 
 
 def mixed_boards(text: str) -> dict[str, int]:
@@ -118,6 +141,8 @@ class ServeOptions:
     tls_key: Path | None = None
     tls_self_signed: bool = False
     allow_anonymous: bool = False
+    authorization_mode: str = "AlwaysAllow"
+    """Who decides what is allowed: `AUTHORIZATION_MODES`, several joined by commas."""
     node_lease_duration_seconds: int = 15
     node_status_update_frequency: float = 10.0
     service_cluster_ip_range: str = "10.96.0.0/16"
@@ -131,11 +156,15 @@ class ServeOptions:
         check_pace(self.node_lease_duration_seconds, self.node_status_update_frequency)
         _check_words(self)
         _check_access(self)
-        _ = self.loops, self.service_network, self.node_ports
+        _ = self.loops, self.service_network, self.node_ports, self.authorization_modes
 
     @property
     def loops(self) -> frozenset[str]:
         return selected_loops(self.controllers)
+
+    @property
+    def authorization_modes(self) -> tuple[str, ...]:
+        return authorization_modes(self.authorization_mode)
 
     @property
     def tls(self) -> bool:

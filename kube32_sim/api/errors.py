@@ -82,6 +82,11 @@ def go_value(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
+def go_list(values: Iterable[str]) -> str:
+    """Strings as Go's `%q` shows a slice of them."""
+    return f"[{' '.join(map(go_value, values))}]"
+
+
 def _joined(kind: str, value: Any, detail: str) -> str:
     head = f"{kind}: {go_value(value)}"
     return f"{head}: {detail}" if detail else head

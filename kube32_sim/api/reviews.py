@@ -1,72 +1,83 @@
 """Kinds that store nothing: a POST is answered at once from who asks and what is asked.
 
-SubjectAccessReview and its relatives, TokenReview, SelfSubjectReview, and the tokens of ServiceAccounts.  Everybody
-but the anonymous user may do everything.  Pure: time and chance come as arguments.
+SubjectAccessReview and its relatives, which the authorizer answers; TokenReview, which is told whose a token is; and
+requests for tokens of ServiceAccounts (`account_tokens` makes them).  Pure: time and chance come as arguments.
 """
 
 from __future__ import annotations
 
 import base64
-import hashlib
-import hmac
-import secrets
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
-import orjson
-
+from kube32_sim.api.account_tokens import AUDIENCE, ISSUER, signed
+from kube32_sim.api.authorization import Attributes, Authorizer
 from kube32_sim.api.errors import FieldError, bad_request, invalid, invalid_value, method_not_allowed
 from kube32_sim.api.resources import ResourceType
+from kube32_sim.api.users import User
 from kube32_sim.api.validation import access
-from kube32_sim.clock import parse_time, rfc3339
+from kube32_sim.clock import rfc3339
 from kube32_sim.ids import Ids
 
 JsonObject = dict[str, Any]
 
-AUDIENCE = "https://kubernetes.default.svc"
-ISSUER = "https://kubernetes.default.svc.cluster.local"
 _AUTHORIZATION = "authorization.k8s.io"
 _AUTHENTICATION = "authentication.k8s.io"
 _SHORTEST = 600
 _LONGEST = 1 << 32
 _HOUR = 3600
-_KEY = secrets.token_bytes(32)
-"""Signs ServiceAccount tokens, for as long as the process lives: nobody else can make one that opens anything."""
 
 
-def review(row: ResourceType, obj: JsonObject, user: JsonObject, now: str) -> JsonObject:
-    """A decoded review object with its status, apiVersion and kind.
+class Known(NamedTuple):
+    """Whose a token is; no user: why it is nobody's.  audiences: of those asked for, for whom it is."""
 
-    user: `username`, `groups` and perhaps `uid` of who asks.  now: RFC 3339.  Raises ApiError 400, 405 and 422.
-    """
+    user: User | None
+    audiences: Sequence[str] = ()
+    failure: str = ""
+
+
+class TokenAuthenticator(Protocol):
+    def known(self, token: str, audiences: Sequence[str] = ()) -> Known | None:
+        """None for a token that nobody here has made.  audiences: for whom it has to be; none: for the API server."""
+
+
+class Asking(NamedTuple):
+    """Who asks and when (RFC 3339), and who knows the answers."""
+
+    user: User
+    now: str
+    authorizer: Authorizer
+    tokens: TokenAuthenticator
+
+
+def review(row: ResourceType, obj: JsonObject, asking: Asking) -> JsonObject:
+    """A decoded review object with its status, apiVersion and kind; raises ApiError 400, 405 and 422."""
     if row.kind not in _ANSWERS:
         raise method_not_allowed()
     answered = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion", "status")}
     answered.setdefault("metadata", {})
-    answered["status"] = _ANSWERS[row.kind](answered, user, now)
+    answered["status"] = _ANSWERS[row.kind](answered, asking)
     return {"kind": row.kind, "apiVersion": row.api_version, **answered}
 
 
-def _self_subject_review(obj: JsonObject, user: JsonObject, now: str) -> JsonObject:
-    obj["metadata"] = {"creationTimestamp": now}
-    return {"userInfo": user}
+def _self_subject_review(obj: JsonObject, asking: Asking) -> JsonObject:
+    obj["metadata"] = {"creationTimestamp": asking.now}
+    return {"userInfo": asking.user.info()}
 
 
-def _self_access(obj: JsonObject, user: JsonObject, now: str) -> JsonObject:
+def _self_access(obj: JsonObject, asking: Asking) -> JsonObject:
     _refuse(access.self_access_errors(obj))
-    return _decision(user.get("username", ""), user.get("groups") or [])
+    return _decision(obj["spec"], asking.user, asking)
 
 
-def _subject_access(obj: JsonObject, user: JsonObject, now: str) -> JsonObject:
-    spec = obj.get("spec") or {}
+def _subject_access(obj: JsonObject, asking: Asking) -> JsonObject:
     _refuse(access.subject_access_errors(obj))
-    return _decision(spec.get("user", ""), spec.get("groups") or [])
+    return _decision(obj["spec"], _subject(obj["spec"]), asking)
 
 
-def _local_access(obj: JsonObject, user: JsonObject, now: str) -> JsonObject:
-    spec = obj.get("spec") or {}
+def _local_access(obj: JsonObject, asking: Asking) -> JsonObject:
     _refuse(access.local_access_errors(obj))
-    return _decision(spec.get("user", ""), spec.get("groups") or [])
+    return _decision(obj["spec"], _subject(obj["spec"]), asking)
 
 
 def _refuse(errors: list[FieldError]) -> None:
@@ -74,36 +85,55 @@ def _refuse(errors: list[FieldError]) -> None:
         raise invalid(_AUTHORIZATION, "", "", errors)
 
 
-def _decision(user: str, groups: list[str]) -> JsonObject:
-    if user == "system:anonymous" or "system:unauthenticated" in groups:
-        return {"allowed": False}
-    return {"allowed": True, "reason": "kube32-sim: every known user is an administrator"}
+def _subject(spec: JsonObject) -> User:
+    return User(spec.get("user", ""), spec.get("uid", ""), tuple(spec.get("groups") or ()), spec.get("extra") or {})
 
 
-def _self_rules(obj: JsonObject, user: JsonObject, now: str) -> JsonObject:
-    if not (obj.get("spec") or {}).get("namespace"):
-        raise bad_request("no namespace on request")
-    status: JsonObject = {"resourceRules": [], "nonResourceRules": [], "incomplete": False}
-    if _decision(user.get("username", ""), user.get("groups") or [])["allowed"]:
-        status["resourceRules"] = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
-        status["nonResourceRules"] = [{"verbs": ["*"], "nonResourceURLs": ["*"]}]
+def _attributes(spec: JsonObject) -> Attributes:
+    path = spec.get("nonResourceAttributes")
+    if path is not None:
+        return Attributes(path.get("verb", ""), path=path.get("path", ""))
+    asked = spec["resourceAttributes"]
+    names = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
+    return Attributes(**{name: asked.get(name, "") for name in names})
+
+
+def _decision(spec: JsonObject, user: User, asking: Asking) -> JsonObject:
+    decision = asking.authorizer.decide(user, _attributes(spec))
+    status: JsonObject = {"allowed": decision.allowed}
+    if decision.reason:
+        status["reason"] = decision.reason
     return status
 
 
-def _token_review(obj: JsonObject, user: JsonObject, now: str) -> JsonObject:
+def _self_rules(obj: JsonObject, asking: Asking) -> JsonObject:
+    namespace = (obj.get("spec") or {}).get("namespace")
+    if not namespace:
+        raise bad_request("no namespace on request")
+    rules = asking.authorizer.rules(asking.user, namespace)
+    status: JsonObject = {
+        "resourceRules": list(rules.resource),
+        "nonResourceRules": list(rules.path),
+        "incomplete": rules.incomplete,
+    }
+    if rules.error:
+        status["evaluationError"] = rules.error
+    return status
+
+
+def _token_review(obj: JsonObject, asking: Asking) -> JsonObject:
     spec = obj.get("spec") or {}
     token = spec.get("token", "")
     if not token:
         raise bad_request("token is required for TokenReview in authentication")
-    audiences = spec.get("audiences") or [AUDIENCE]
-    claims = claims_of(token, parse_time(now))
-    accepted = [each for each in audiences if claims is not None and each in claims.get("aud", ())]
-    if claims is None or not accepted:
-        return {"user": {}, "error": "[invalid bearer token, unknown]"}
-    return {"authenticated": True, "user": account_user(claims), "audiences": accepted}
+    known = asking.tokens.known(token, spec.get("audiences") or ())
+    if known is None or known.user is None:
+        why = known.failure if known is not None else "unknown"
+        return {"user": {}, "error": f"[invalid bearer token, {why}]"}
+    return {"authenticated": True, "user": known.user.info(), "audiences": list(known.audiences)}
 
 
-_ANSWERS: dict[str, Callable[[JsonObject, JsonObject, str], JsonObject]] = {
+_ANSWERS: dict[str, Callable[[JsonObject, Asking], JsonObject]] = {
     "SelfSubjectReview": _self_subject_review,
     "SelfSubjectAccessReview": _self_access,
     "SubjectAccessReview": _subject_access,
@@ -113,16 +143,16 @@ _ANSWERS: dict[str, Callable[[JsonObject, JsonObject, str], JsonObject]] = {
 }
 
 
-def token_request(request: JsonObject, account: JsonObject, now: float, ids: Ids, bound_uid: str = "") -> JsonObject:
+def token_request(request: JsonObject, account: JsonObject, now: float, ids: Ids, binding: JsonObject) -> JsonObject:
     """The answer to a checked TokenRequest for a stored ServiceAccount, with apiVersion and kind.
 
-    now: seconds since 1970.  bound_uid: of the object that spec.boundObjectRef means.
+    now: seconds since 1970.  binding: claims about what the token is bound to: `{"pod": {"name": …, "uid": …}}`.
     """
     spec = dict(request.get("spec") or {})
     spec["audiences"] = spec.get("audiences") or [AUDIENCE]
     seconds = spec.setdefault("expirationSeconds", _HOUR)
     source = account["metadata"]
-    token = signed(_claims(source, spec, now, ids, bound_uid))
+    token = signed(_claims(source, spec, int(now), ids, binding))
     metadata = {key: source[key] for key in ("name", "namespace", "uid") if key in source}
     return {
         "kind": "TokenRequest",
@@ -146,57 +176,21 @@ def check_token_request(request: JsonObject) -> None:
         raise invalid(_AUTHENTICATION, "TokenRequest", "", [error])
 
 
-def _claims(account: JsonObject, spec: JsonObject, now: float, ids: Ids, bound_uid: str) -> JsonObject:
+def _claims(account: JsonObject, spec: JsonObject, started: int, ids: Ids, binding: JsonObject) -> JsonObject:
     namespace, name = account.get("namespace", ""), account.get("name", "")
-    details: JsonObject = {"namespace": namespace, "serviceaccount": {"name": name, "uid": account.get("uid", "")}}
-    bound = spec.get("boundObjectRef")
-    if bound is not None:
-        kind = bound.get("kind", "").lower()
-        details[kind] = {"name": bound.get("name", ""), "uid": bound_uid}
-    started = int(now)
+    whose = {"namespace": namespace, "serviceaccount": {"name": name, "uid": account.get("uid", "")}}
     return {
         "aud": spec["audiences"],
         "exp": started + spec["expirationSeconds"],
         "iat": started,
         "iss": ISSUER,
         "jti": ids.uid(),
-        "kubernetes.io": details,
+        "kubernetes.io": {**whose, **binding},
         "nbf": started,
         "sub": f"system:serviceaccount:{namespace}:{name}",
     }
 
 
-def _encoded(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def _decoded(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-def _signature(body: str) -> str:
-    return _encoded(hmac.digest(_KEY, body.encode("utf-8", "surrogatepass"), hashlib.sha256))
-
-
-def signed(claims: JsonObject) -> str:
-    """A JWT of these claims."""
-    header = _encoded(orjson.dumps({"alg": "HS256", "typ": "JWT"}))
-    body = f"{header}.{_encoded(orjson.dumps(claims))}"
-    return f"{body}.{_signature(body)}"
-
-
-def claims_of(token: str, now: float) -> JsonObject | None:
-    """The claims of a token that `signed` made and that has not expired; None for any other text."""
-    body, _, signature = token.rpartition(".")
-    if body.count(".") != 1 or not hmac.compare_digest(_signature(body).encode(), signature.encode("utf-8", "replace")):
-        return None
-    claims: JsonObject = orjson.loads(_decoded(body.partition(".")[2]))
-    return claims if now < claims["exp"] else None
-
-
-def account_user(claims: JsonObject) -> JsonObject:
-    """The user a ServiceAccount is."""
-    details = claims["kubernetes.io"]
-    groups = ["system:serviceaccounts", f"system:serviceaccounts:{details['namespace']}", "system:authenticated"]
-    extra = {"authentication.kubernetes.io/credential-id": [f"JTI={claims['jti']}"]}
-    return {"username": claims["sub"], "uid": details["serviceaccount"]["uid"], "groups": groups, "extra": extra}
+def base64_of(text: str) -> str:
+    """A text as a Secret's data keeps it."""
+    return base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()

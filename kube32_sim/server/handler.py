@@ -16,8 +16,10 @@ from kube32_sim.api.builtin import deprecation
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.registry.registry import Registry
+from kube32_sim.server import impersonation, openid
 from kube32_sim.server.answers import answer, finish, plain_not_found, quoted
-from kube32_sim.server.authentication import Authenticator, authorize, impersonated
+from kube32_sim.server.authentication import Authenticator
+from kube32_sim.server.authorization import attributes_of, demand, demand_creation
 from kube32_sim.server.call import Call
 from kube32_sim.server.documents import Documents, has_route
 from kube32_sim.server.verbs import Verbs
@@ -35,7 +37,7 @@ class Handler:
         self._registry = registry
         self._authenticator = authenticator
         self._documents = documents
-        self._verbs = Verbs(registry, hub)
+        self._verbs = Verbs(registry, hub, authenticator.tokens)
         self.streams = self._verbs.streams
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -67,9 +69,10 @@ class Handler:
         query = paths.parse_query(raw_query)
         info = paths.parse(request.method, path, query)
         user = self._authenticator.user(request.headers.get("Authorization"))
-        if any(header[:12].lower() == "impersonate-" for header in request.headers):
-            user = impersonated(user, request.headers)
-        authorize(user, info, query)
+        authorizer = self._registry.authorizer
+        if impersonation.wanted(request.headers):
+            user = impersonation.impersonated(user, request.headers, authorizer)
+        demand(authorizer, user, attributes_of(info, query))
         if info.kind != "resource":
             return self._document(request, info, query, accept)
         if request.method == "HEAD":
@@ -82,6 +85,7 @@ class Handler:
         for text in told:
             call.stream_headers.add(*_warning(text))
         try:
+            demand_creation(self._registry, call)
             response = await self._verbs(call, accept)
         except ApiError as error:
             error.headers = (*error.headers, *map(_warning, dict.fromkeys((*told, *call.warnings, *error.warnings))))
@@ -94,11 +98,14 @@ class Handler:
     # what is not about resources
 
     def _document(self, request: web.BaseRequest, info: RequestInfo, query: Query, accept: str) -> web.Response:
+        found = openid.document(info.path, request.method, self._documents.discovery.address)
+        if found is not None:
+            return found
         if info.kind == "other" or (info.kind == "discovery" and paths.not_found_is_plain(self._registry.table, info)):
             return plain_not_found()
         if request.method != "GET" and has_route(info):
             raise errors.method_not_allowed()
-        found = self._documents.find(info._replace(verb="get"), query, accept, request.headers.get("If-None-Match", ""))
-        if found is None:
+        page = self._documents.find(info._replace(verb="get"), query, accept, request.headers.get("If-None-Match", ""))
+        if page is None:
             return plain_not_found()
-        return answer(found.body, found.status, found.content_type, (), found.headers)
+        return answer(page.body, page.status, page.content_type, (), page.headers)

@@ -22,6 +22,7 @@ from kube32_sim.registry.asked import Result
 from kube32_sim.registry.deletion import success
 from kube32_sim.registry.reading import list_page, select
 from kube32_sim.registry.registry import Registry
+from kube32_sim.registry.tokens import Tokens
 from kube32_sim.server import virtual
 from kube32_sim.server.answers import JSON_HEADERS, Ready, answer
 from kube32_sim.server.call import Call
@@ -38,8 +39,10 @@ READING = frozenset(("get", "list", "watch"))
 
 
 class Verbs:
-    def __init__(self, registry: Registry, hub: Hub) -> None:
+    def __init__(self, registry: Registry, hub: Hub, tokens: Tokens | None = None) -> None:
+        """tokens: by which callers are known, for who asks whose one is."""
         self._registry = registry
+        self._tokens = tokens or Tokens(None, registry.clock.now, registry.lookup)
         self._hub = hub
         self._shapes = Shapes(registry.table)
         self._json = JsonForm(self._shapes)
@@ -178,7 +181,7 @@ class Verbs:
         wanted = options.create_options(call.query)
         obj, warnings = await self._body(call, wanted.field_validation)
         if not call.row.stored:
-            answered = await virtual.answer(self._registry, call.asked(wanted), obj, call.user)
+            answered = await virtual.answer(self._registry, call.asked(wanted), obj, call.user, self._tokens)
             return self._plain(call, answered, 201, warnings)
         result = await self._registry.create(call.asked(wanted), self._shapes.stored(call.row, obj))
         return self._result(call, replace(result, warnings=[*warnings, *result.warnings]))

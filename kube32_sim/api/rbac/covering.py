@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kube32_sim.api.errors import go_value
+from kube32_sim.api.errors import go_list
 
 JsonObject = dict[str, Any]
 
@@ -112,8 +112,3 @@ def described(parts: Sequence[JsonObject]) -> list[str]:
 
 def _text(rule: JsonObject) -> str:
     return "{" + ", ".join(f"{title}:{go_list(rule[name])}" for title, name in _FIELDS if rule.get(name)) + "}"
-
-
-def go_list(values: Sequence[str]) -> str:
-    """Strings as Go's `%q` shows a slice of them."""
-    return f"[{' '.join(map(go_value, values))}]"

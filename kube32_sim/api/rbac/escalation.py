@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from kube32_sim.api import errors
 from kube32_sim.api.authorization import MASTERS, Attributes, Authorizer, aggregate
-from kube32_sim.api.errors import ApiError, go_value
-from kube32_sim.api.rbac.covering import described, go_list, uncovered
+from kube32_sim.api.errors import ApiError, go_list, go_value
+from kube32_sim.api.rbac.covering import described, uncovered
 from kube32_sim.api.rbac.policy import GROUP
 from kube32_sim.api.users import User
 

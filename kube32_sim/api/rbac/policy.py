@@ -31,7 +31,7 @@ class _Binding(NamedTuple):
 
 
 class Policy:
-    """See `api.authorization.Authorizer` and `Holdings`.  Namespace "" is that of ClusterRoles and ClusterRoleBindings."""
+    """An `Authorizer` and its `Holdings` (`api.authorization`).  Namespace "": ClusterRoles and ClusterRoleBindings."""
 
     def __init__(self) -> None:
         self._roles: dict[tuple[str, str], Sequence[JsonObject]] = {}

@@ -1,0 +1,89 @@
+"""RBAC over a store: what is stored decides, from the moment it is stored; and ClusterRoles made of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from kube32_sim.api.authorization import ALWAYS_ALLOW, AlwaysDeny, Authorizer, Chain
+from kube32_sim.api.rbac.aggregation import aggregated
+from kube32_sim.api.rbac.policy import GROUP, Policy
+from kube32_sim.storage.interface import Store
+from kube32_sim.storage.objects import Event, StoredObject
+
+JsonObject = dict[str, Any]
+
+CLUSTER_ROLES = (GROUP, "clusterroles")
+ROLES = (CLUSTER_ROLES, (GROUP, "roles"))
+BINDINGS = ((GROUP, "clusterrolebindings"), (GROUP, "rolebindings"))
+AGGREGATOR = "clusterrole-aggregation-controller"
+"""The field manager of the rules of aggregated ClusterRoles, as upstream's."""
+
+
+def make_authorizer(modes: Sequence[str], store: Store) -> Authorizer:
+    """Of the modes that `--authorization-mode` names, in their order."""
+    if list(modes) == ["AlwaysAllow"]:
+        return ALWAYS_ALLOW
+    return Chain([_MAKERS[mode](store) for mode in modes])
+
+
+def followed_policy(store: Store) -> Policy:
+    """The policy of all roles and bindings of a store, now and from now on."""
+    policy = Policy()
+    for storage in (*ROLES, *BINDINGS):
+        for stored in store.list(storage):
+            _put(policy, stored)
+
+    def changed(event: Event) -> None:
+        stored = event.stored
+        if event.type != "DELETED":
+            _put(policy, stored)
+        elif stored.storage in ROLES:
+            policy.drop_role(stored.namespace, stored.name)
+        else:
+            policy.drop_binding(stored.namespace, stored.name)
+
+    store.subscribe(changed, (*ROLES, *BINDINGS))
+    return policy
+
+
+def _put(policy: Policy, stored: StoredObject) -> None:
+    obj = stored.object()
+    if stored.storage in ROLES:
+        policy.put_role(stored.namespace, stored.name, obj.get("rules") or ())
+    else:
+        policy.put_binding(stored.namespace, stored.name, obj)
+
+
+_MAKERS: dict[str, Callable[[Store], Authorizer]] = {
+    "AlwaysAllow": lambda store: ALWAYS_ALLOW,
+    "AlwaysDeny": lambda store: AlwaysDeny(),
+    "RBAC": followed_policy,
+}
+
+
+class RulesWriter(Protocol):
+    """Writes the rules of a ClusterRole, as a client does."""
+
+    async def __call__(self, name: str, rules: Sequence[JsonObject]) -> object: ...
+
+
+class Aggregation:
+    """Keeps the rules of aggregated ClusterRoles what they should be: asked after each write of a ClusterRole.
+
+    A role that is written here is a write, after which it is asked again: so roles made of aggregated ones follow.
+    """
+
+    def __init__(self, store: Store, write: RulesWriter) -> None:
+        self._store = store
+        self._write = write
+
+    async def follow(self, stored: StoredObject) -> None:
+        """stored: the ClusterRole that was written or deleted."""
+        found = [each.object() for each in self._store.list(CLUSTER_ROLES)]
+        for role in found:
+            if role.get("aggregationRule") and "deletionTimestamp" not in role["metadata"]:
+                rules = aggregated(role, found)
+                if rules != (role.get("rules") or []):
+                    await self._write(role["metadata"]["name"], rules)
+                    return  # and is asked again after that
