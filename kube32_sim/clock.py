@@ -15,7 +15,9 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -76,22 +78,38 @@ async def turn() -> None:
 
 
 class Gauge:
-    """Counts tasks that have something to do; `at_rest` waits until none has."""
+    """Counts tasks that have something to do; `at_rest` waits until none has.
+
+    Some of them may be waiting for programs outside (`away`): they are not at rest, but nobody in here has to wait for
+    them, least of all those programs.
+    """
 
     def __init__(self) -> None:
         self._busy = 0
+        self._away = 0
         self._waiters: list[asyncio.Future[None]] = []
+        self._patient: list[asyncio.Future[None]] = []
+        """Those who wait for who is away too."""
 
     def up(self) -> None:
         self._busy += 1
 
     def down(self) -> None:
         self._busy -= 1
+        self._wake()
+
+    def leave(self) -> None:
+        self._away += 1
+        self._wake()
+
+    def come_back(self) -> None:
+        self._away -= 1
+
+    def _wake(self) -> None:
+        if self._busy <= self._away:
+            _release(self._waiters)
         if self._busy == 0:
-            for waiter in self._waiters:
-                if not waiter.done():
-                    waiter.set_result(None)
-            self._waiters.clear()
+            _release(self._patient)
 
     @property
     def busy(self) -> bool:
@@ -99,14 +117,37 @@ class Gauge:
 
     async def at_rest(self) -> None:
         while self._busy > 0:
-            await self.rested()
+            await _joined(self._patient)
 
     async def rested(self) -> None:
-        """Wait until nothing has been busy once; by now something may be again."""
-        if self._busy > 0:
-            waiter = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
-            await waiter
+        """Wait until nothing has been busy in here once; by now something may be again."""
+        if self._busy > self._away:
+            await _joined(self._waiters)
+
+
+def _release(waiters: list[asyncio.Future[None]]) -> None:
+    for waiter in waiters:
+        if not waiter.done():
+            waiter.set_result(None)
+    waiters.clear()
+
+
+async def _joined(waiters: list[asyncio.Future[None]]) -> None:
+    waiter = asyncio.get_running_loop().create_future()
+    waiters.append(waiter)
+    await waiter
+
+
+class _Work:
+    """What a task that counts is doing, and all that it has started for that.  away: how much of it waits outside."""
+
+    __slots__ = ("away",)
+
+    def __init__(self) -> None:
+        self.away = 0
+
+
+_WORK: ContextVar[_Work | None] = ContextVar("work", default=None)
 
 
 class Signal:
@@ -188,9 +229,28 @@ class Clock(ABC):
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Start a task whose activity counts: use for everything that lives on this clock."""
         self.gauge.up()
-        task = asyncio.get_running_loop().create_task(work, name=name)
+        context = copy_context()
+        context.run(_WORK.set, _Work())
+        task = asyncio.get_running_loop().create_task(work, name=name, context=context)
         task.add_done_callback(lambda _: self.gauge.down())
         return task
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """While it lasts, a program outside is waited for, which may ask for something in here meanwhile."""
+        work = _WORK.get()
+        if work is None:  # nobody counts this task
+            yield
+            return
+        work.away += 1
+        if work.away == 1:
+            self.gauge.leave()
+        try:
+            yield
+        finally:
+            work.away -= 1
+            if work.away == 0:
+                self.gauge.come_back()
 
 
 class RealClock(Clock):

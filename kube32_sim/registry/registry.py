@@ -76,7 +76,7 @@ class Registry:
         self.lookup = StoreLookup(store)
         self.own = Own(store)
         self.authorizer = authorizer
-        self.steps = Steps(table, clock, ids, self.lookup, config, hooks)
+        self.steps = Steps(table, clock, ids, self.lookup, config, hooks, authorizer)
         self.fields = self.steps.fields
         self.dynamic = DynamicAdmission(table, self.lookup)
         self._waiting = Waiting(store, self.steps, self.dynamic)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from kube32_sim.api import admission, errors
 from kube32_sim.api.admission import lifecycle
+from kube32_sim.api.authorization import ALWAYS_ALLOW, Authorizer
 from kube32_sim.api.managed.manager import FieldManager, Writer, keep_times
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.api.strategies.base import Context, Lookup
@@ -48,6 +49,7 @@ class Steps:
         lookup: Lookup,
         config: admission.AdmissionConfig,
         hooks: Hooks,
+        authorizer: Authorizer = ALWAYS_ALLOW,
     ) -> None:
         self._table = table
         self._clock = clock
@@ -56,6 +58,7 @@ class Steps:
         self._config = config
         self._before_quota = replace(config, resource_quota=False)
         self._hooks = hooks
+        self._authorizer = authorizer
         self.fields = FieldManager(table)
 
     def writer(self, asked: Asked) -> Writer:
@@ -71,6 +74,7 @@ class Steps:
             asked.dry_run,
             asked.user,
             asked.subresource,
+            self._authorizer,
         )
 
     def invalid(self, asked: Asked, failures: Sequence[errors.FieldError]) -> errors.ApiError:
