@@ -24,6 +24,7 @@ from typing import Any, Protocol, TypeVar
 from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.builtin import builtin_table
+from kube32_sim.api.resources import ResourceTable
 from kube32_sim.api.users import ADMIN, User
 from kube32_sim.arguments import PROGRAM
 from kube32_sim.bootstrap import API_SERVER, bootstrap, bootstrap_roles, make_endpoints, rules_writer
@@ -49,6 +50,7 @@ from kube32_sim.server.documents import CustomDefinitions, Documents
 from kube32_sim.server.handler import Handler
 from kube32_sim.storage.memory import MemoryStore
 from kube32_sim.storage.watching import Hub
+from kube32_sim.webhooks.dispatching import Dispatcher
 
 log = logging.getLogger(__name__)
 
@@ -114,6 +116,7 @@ class Cluster:
         clocks = Clocks(self.clock, self.ids)
         self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
         hooks.follow(self.store, self.clock.gauge)
+        self._call_webhooks(table)
         self.client = LocalClient(self.registry, self.hub)
         self.recorder = make_recorder(self.client, self.clock)
         await self._start_server()
@@ -133,6 +136,12 @@ class Cluster:
         if options.kubeconfig is not None:
             write_kubeconfig(options.kubeconfig, self.access)
         self._ready = True
+
+    def _call_webhooks(self, table: ResourceTable) -> None:
+        registry = self.registry
+        webhooks = Dispatcher(table, self.store, registry.lookup, registry.authorizer, self.clock, self.ids)
+        registry.dynamic.use(webhooks=webhooks)
+        self._stack.append(webhooks)
 
     def _announce(self, pod: dict[str, object]) -> None:
         from kube32_controllers.scheduler import creation_events

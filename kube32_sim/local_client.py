@@ -22,6 +22,7 @@ from kube32_sim.api.selectors import parse_labels
 from kube32_sim.api.users import ADMIN, User
 from kube32_sim.client import PATCHES, JsonObject, ListResult, Resource, WatchEvent
 from kube32_sim.registry import subresources
+from kube32_sim.registry.admitted_pulse import AdmittedPulse
 from kube32_sim.registry.asked import Asked, Result
 from kube32_sim.registry.deletion import success
 from kube32_sim.registry.reading import list_page, select
@@ -190,7 +191,8 @@ class LocalClient:
         entries = stored.object()["metadata"].get("managedFields") if stored is not None else None
         if entries and entries[-1]["manager"] != self._program:
             return None  # others have written since: this write is to be told of after theirs
-        return self._registry.store.pulse(row.storage, asked.key, int(version), heartbeat)
+        pulse = self._registry.store.pulse(row.storage, asked.key, int(version), heartbeat)
+        return AdmittedPulse(pulse, row, self._registry.dynamic) if pulse is not None else None
 
     async def patch(
         self,

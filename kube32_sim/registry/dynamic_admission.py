@@ -70,6 +70,10 @@ class DynamicAdmission:
         self.webhooks = webhooks or self.webhooks
         self._plugins = (*self.policies, *([self.webhooks] if self.webhooks is not None else []))
 
+    @property
+    def active(self) -> bool:
+        return any(plugin.active for plugin in self._plugins)
+
     def concerns(self, row: ResourceType, subresource: str, operation: str) -> bool:
         """Whether anybody could want to know of such a write; asked for every write."""
         return any(plugin.active and plugin.concerns(row, subresource, operation) for plugin in self._plugins)
