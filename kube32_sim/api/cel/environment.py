@@ -4,9 +4,10 @@
     program = environment.compile("object.spec.replicas <= 5", returns=(BOOL,))
     program.evaluate({"object": {...}, "request": {...}})        # True
 
-Values are plain Python (dict, list, str, int, float, bool, None, bytes, datetime, timedelta), `Optional` for a variable
-whose type is `optional_of(...)`, and `functions.authorizer.AuthorizerValue` for an authorizer.  So are results.
-A field that a dict lacks is absent: `has()` says no, selecting it is the error `no such key: x`.
+Values are plain Python (dict, list, str, int, float, bool, None, bytes, datetime, timedelta), `Optional` for variables
+of the type `optional_of(...)`, and for an authorizer `functions.authorizer.AuthorizerValue`.  So are results; one of
+Kubernetes' own types is a `Special`.  A field that a dict lacks is absent: `has()` says no, selecting it is the error
+`no such key: x`.
 
 Cost: the library does not measure upstream's cost units.  It stops an expression after 10,000 iterations of its
 comprehensions, which is told as upstream's `operation cancelled: actual cost limit exceeded`.
@@ -19,19 +20,23 @@ from typing import Any
 
 from kube32_sim.api.cel import library
 from kube32_sim.api.cel.descriptors import all_objects
-from kube32_sim.api.cel.messages import CompileError, EvaluationError, compile_message, evaluation_message
+from kube32_sim.api.cel.functions.authorizer import AuthorizerValue
+from kube32_sim.api.cel.functions.declaring import Special
+from kube32_sim.api.cel.messages import CompileError, EvaluationError, compile_message
+from kube32_sim.api.cel.running import Optional, prepared
 from kube32_sim.api.cel.types import CelType, parse_type
 
-__all__ = ["Activation", "CompileError", "Environment", "EvaluationError", "Program"]
+__all__ = ["Activation", "CompileError", "Environment", "EvaluationError", "Optional", "Program", "Special"]
 
 
 class Activation:
-    """Values of variables, converted once for all programs of one environment that are evaluated with them."""
+    """Values of variables, converted once for all programs that are evaluated with them."""
 
-    __slots__ = ("native",)
+    __slots__ = ("_values", "native")
 
-    def __init__(self, native: object) -> None:
-        self.native = native
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values  # authorizers must live as long as this
+        self.native = library.activation({name: _converted(value) for name, value in values.items()})
 
 
 class Environment:
@@ -45,7 +50,6 @@ class Environment:
         self.variables = dict(variables)
         self._objects = all_objects(self.variables.values())
         self._checking: library.LibraryEnvironment | None = None
-        self._running: library.LibraryEnvironment | None = None
 
     def extend(self, variables: Mapping[str, CelType]) -> Environment:
         """An environment with more variables."""
@@ -64,7 +68,11 @@ class Environment:
 
     def check(self, expression: str) -> CelType:
         """The type that an expression has; raises CompileError."""
-        return parse_type(str(self.checked(expression).return_type()), self._objects)
+        return self.type_of(self.checked(expression))
+
+    def type_of(self, checked: library.Expression) -> CelType:
+        """The type of an expression that `checked` gave."""
+        return parse_type(str(checked.return_type()), self._objects)
 
     def checked(self, expression: str) -> library.Expression:
         """The checked expression of the library, whose tree cost estimation reads; raises CompileError."""
@@ -75,38 +83,46 @@ class Environment:
         except RuntimeError as error:
             raise CompileError(compile_message(str(error))) from None
 
+    def runnable(self, expression: str) -> tuple[library.Expression, bool]:
+        """An expression as it is evaluated, and whether it gives an optional value; raises CompileError."""
+        checked = self.checked(expression)
+        optional = str(checked.return_type()).startswith("optional_type")
+        names = [name for name, kind in self.variables.items() if kind.name == "optional_type"]
+        tree = prepared(checked.serialize(), expression, names, optional_result=optional)
+        return library.running_environment().deserialize(tree), optional
+
     def activation(self, values: Mapping[str, Any]) -> Activation:
         """The values of variables for several evaluations: converting them is most of what a small one costs."""
-        return Activation(self.running().Activation(values))
-
-    def running(self) -> library.LibraryEnvironment:
-        """The library's environment that programs run in."""
-        if self._running is None:
-            self._running = library.running_environment(tuple(self.variables))
-        return self._running
+        return Activation(values)
 
 
 class Program:
     """An expression that has been checked.  type: what it evaluates to."""
 
-    __slots__ = ("_environment", "_expression", "source", "type")
+    __slots__ = ("_environment", "_expression", "_optional", "source", "type")
 
     def __init__(self, environment: Environment, source: str, kind: CelType) -> None:
         self.source = source
         self.type = kind
         self._environment = environment
         self._expression: library.Expression | None = None
+        self._optional = False
 
     def evaluate(self, values: Mapping[str, Any] | Activation) -> Any:
         """The value of the expression; raises EvaluationError."""
-        activation = values if isinstance(values, Activation) else self._environment.activation(values)
+        activation = values if isinstance(values, Activation) else Activation(values)
         if self._expression is None:
-            self._expression = self._environment.running().compile(self.source)
-        try:
-            result = self._expression.eval(activation.native)
-        except RuntimeError as error:
-            raise EvaluationError(evaluation_message(str(error))) from None
-        return library.plain(result)
+            self._expression, self._optional = self._environment.runnable(self.source)
+        result = library.evaluate(self._expression, activation.native)
+        return Optional(bool(result), *result) if self._optional else result
+
+
+def _converted(value: Any) -> Any:
+    if isinstance(value, AuthorizerValue):
+        return value.special()
+    if isinstance(value, Optional):
+        return [value.value] if value.present else []
+    return value
 
 
 def _wrong_type(returns: Sequence[CelType]) -> str:

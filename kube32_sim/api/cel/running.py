@@ -1,0 +1,132 @@
+"""What a checked tree becomes before it runs: the library cannot hand optional values in or out, lists it can.
+
+An optional value that comes from outside (a variable, a function of ours) is a list of at most one element there, and
+`x[?0]` makes it optional again; a result that is optional goes out as `[?x]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple
+
+from kube32_sim.api.cel.functions import OVERLOADS
+from kube32_sim.api.cel.messages import CompileError
+from kube32_sim.api.cel.tree import (
+    Call,
+    Comprehension,
+    Constant,
+    Entry,
+    Expr,
+    Ident,
+    ListExpr,
+    StructExpr,
+    Tree,
+    Type,
+    decode,
+)
+from kube32_sim.api.cel.tree_writing import encode
+
+_OPTIONAL_FUNCTIONS = frozenset(each.name for each in OVERLOADS if each.returns.startswith("optional_type"))
+
+
+class Optional(NamedTuple):
+    """An optional value.  present: whether there is one."""
+
+    present: bool
+    value: Any = None
+
+
+def prepared(serialized: bytes, source: str, variables: Collection[str], *, optional_result: bool) -> bytes:
+    """A checked tree as it runs.  variables: the names of optional ones.
+
+    Raises CompileError for what would make the library end the process: maps of optional values.
+    """
+    if not (optional_result or any(mark in source for mark in ("?", "optional", *_OPTIONAL_FUNCTIONS, *variables))):
+        return serialized
+    tree = decode(serialized)
+    _forbid_hidden(tree)
+    rewriter = _Rewriter(tree, variables)
+    root = rewriter.rewrite(tree.root)
+    tree.root = rewriter.wrapped_result(root) if optional_result else root
+    return encode(tree)
+
+
+class _Rewriter:
+    def __init__(self, tree: Tree, variables: Collection[str]) -> None:
+        self._next = max((each.id for each in walk(tree.root)), default=0)
+        self._variables = frozenset(variables)
+
+    def _new_id(self) -> int:
+        self._next += 1
+        return self._next
+
+    def rewrite(self, expr: Expr) -> Expr:
+        bound = self._variables
+        if isinstance(expr, Comprehension):
+            inner = {expr.iter_var, expr.iter_var2, expr.accu_var}
+            expr.iter_range, expr.accu_init = self.rewrite(expr.iter_range), self.rewrite(expr.accu_init)
+            self._variables = bound - inner
+            for name in ("loop_condition", "loop_step", "result"):
+                setattr(expr, name, self.rewrite(getattr(expr, name)))
+            self._variables = bound
+            return expr
+        _replace_children(expr, self.rewrite)
+        if isinstance(expr, Ident) and expr.name in bound:
+            return self._optional(expr)
+        if isinstance(expr, Call) and expr.function in _OPTIONAL_FUNCTIONS:
+            return self._optional(expr)
+        return expr
+
+    def _optional(self, expr: Expr) -> Expr:
+        return Call(self._new_id(), "_[?_]", [expr, Constant(self._new_id(), "int", 0)])
+
+    def wrapped_result(self, expr: Expr) -> Expr:
+        return ListExpr(self._new_id(), [expr], [0])
+
+
+def _replace_children(expr: Any, replace: Callable[[Expr], Expr]) -> None:
+    for each in fields(expr):
+        value = getattr(expr, each.name)
+        if isinstance(value, list):
+            setattr(expr, each.name, [_replaced(item, replace) for item in value])
+        else:
+            setattr(expr, each.name, _replaced(value, replace))
+
+
+def _replaced(value: Any, replace: Callable[[Expr], Expr]) -> Any:
+    if isinstance(value, Entry):
+        _replace_children(value, replace)
+        return value
+    return replace(value) if isinstance(value, Expr) else value
+
+
+def walk(expr: Any) -> Iterator[Any]:
+    """An expression and all that is in it, entries of maps too."""
+    yield expr
+    for each in fields(expr):
+        value = getattr(expr, each.name)
+        for item in value if isinstance(value, list) else (value,):
+            if is_dataclass(item):
+                yield from walk(item)
+
+
+def _forbid_hidden(tree: Tree) -> None:
+    """Optional values must stay where their type is known, and out of maps: the library ends the process over them."""
+    for expr in walk(tree.root):
+        if isinstance(expr, StructExpr):
+            values = [entry.value for entry in expr.entries if not entry.optional]
+        elif isinstance(expr, ListExpr) and not _has_optional(tree.type_of(expr)):
+            values = [item for index, item in enumerate(expr.elements) if index not in expr.optional]
+        elif isinstance(expr, Call) and (
+            expr.function == "dyn" or (expr.function == "_?_:_" and not _has_optional(tree.type_of(expr)))
+        ):
+            values = expr.args
+        else:
+            continue
+        if any(_has_optional(tree.type_of(value)) for value in values):
+            raise CompileError("optional values in maps, in lists of other values or of unknown type are not supported")
+
+
+def _has_optional(kind: Type) -> bool:
+    return kind.name == "optional_type" or any(map(_has_optional, kind.params))
