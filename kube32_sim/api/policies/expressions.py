@@ -31,7 +31,7 @@ from kube32_sim.api.cel.types import (
     map_of,
     object_type,
 )
-from kube32_sim.api.policies.literals import Literals, as_written, read_literals
+from kube32_sim.api.policies.literals import JSON_PATCH_TYPE, OBJECT, Literals, as_written, read_literals
 
 _KIND = object_type("kubernetes.GroupVersionKind", {"group": STRING, "version": STRING, "kind": STRING})
 _RESOURCE = object_type("kubernetes.GroupVersionResource", {"group": STRING, "version": STRING, "resource": STRING})
@@ -92,6 +92,12 @@ VARIABLES = "variables"
 RUNNING = Environment(dict.fromkeys((*_ALWAYS, *_PARAMS, *_AUTHORIZER, VARIABLES), DYN))
 """Where all expressions are evaluated: one environment, so that values are bound once for all of them."""
 
+APPLY, JSON_PATCH = "ApplyConfiguration", "JSONPatch"
+RETURNS = {APPLY: CelType(OBJECT), JSON_PATCH: list_of(JSON_PATCH_TYPE)}
+"""The types of patches -> what the expressions of mutations evaluate to."""
+FIELDS = {APPLY: "applyConfiguration", JSON_PATCH: "jsonPatch"}
+"""The types of patches -> in which field of a mutation their expressions are."""
+
 _uses = re.compile(rf"\b{VARIABLES}\s*\.\s*\??\s*([_a-zA-Z]\w*)").findall
 _KEPT = (BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT)
 """The types of variables that the expressions after them know; of all others they know nothing."""
@@ -104,7 +110,7 @@ class Fault(ValueError):
 class Expression(NamedTuple):
     """source: as it was written.  program: None where it does not compile, then `fault` says why.
 
-    uses: the names of `variables` that it may ask for.
+    uses: the names of `variables` that it may ask for.  asks: whether it may ask for the authorizer.
     """
 
     source: str
@@ -112,6 +118,10 @@ class Expression(NamedTuple):
     program: Program | None
     fault: str
     uses: tuple[str, ...]
+
+    @property
+    def asks(self) -> bool:
+        return "authorizer" in self.source
 
     def evaluate(self, activation: Activation) -> Any:
         """Raises Fault."""
@@ -169,9 +179,13 @@ class Scope:
 
 
 def _wrong_type(returns: Sequence[CelType], kind: CelType) -> str:
-    shown = [each.shown() for each in returns]
+    shown = list(map(_shown, returns))
     wanted = shown[0] if len(shown) == 1 else f"one of [{' '.join(shown)}]"
-    return f"must evaluate to {wanted} but got {kind.shown()}"
+    return f"must evaluate to {wanted} but got {_shown(kind)}"
+
+
+def _shown(kind: CelType) -> str:
+    return "null_type" if kind == NULL else kind.shown()
 
 
 def _kept(kind: CelType) -> CelType:

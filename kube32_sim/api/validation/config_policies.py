@@ -1,7 +1,6 @@
 """Validation of ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings.
 
-Rules, order and words are upstream's `pkg/apis/admissionregistration/validation`.  What CEL expressions say is not
-looked at: nothing evaluates them.
+Rules, order and words are upstream's `pkg/apis/admissionregistration/validation`.
 """
 
 from __future__ import annotations
@@ -10,12 +9,16 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from kube32_sim.api.cel.types import BOOL, NULL, STRING
 from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, not_supported, required
+from kube32_sim.api.policies.expressions import APPLY, FIELDS, JSON_PATCH, RETURNS, Scope
 from kube32_sim.api.validation import names
 from kube32_sim.api.validation.conditions import validate_conditions
 from kube32_sim.api.validation.config_webhooks import (
     FAILURE_POLICIES,
+    OPERATIONS,
     REINVOCATIONS,
+    expression_faults,
     optional_choice,
     required_choice,
     validate_match,
@@ -28,7 +31,8 @@ JsonObject = dict[str, Any]
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS = ("Audit", "Deny", "Warn")
 _NOT_FOUND = ("Deny", "Allow")
-_PATCHES = ("ApplyConfiguration", "JSONPatch")
+_PATCHES = (APPLY, JSON_PATCH)
+_MUTABLE = ("*", "CONNECT", "CREATE", "UPDATE")
 _MOST_ANNOTATIONS, _LONGEST_VALUE = 20, 5 * 1024
 _NOTHING_TO_DO = "validations or auditAnnotations must contain at least one item"
 _RESERVED = frozenset(
@@ -41,27 +45,31 @@ _is_identifier = re.compile("[_a-zA-Z][_a-zA-Z0-9]*").fullmatch
 def validate_policy(policy: JsonObject) -> list[FieldError]:
     """A ValidatingAdmissionPolicy."""
     spec, path = policy["spec"], "spec"
-    found = _common(spec, path)
+    scope = Scope(params=spec.get("paramKind") is not None, composed=bool(spec.get("variables")))
+    found = _common(spec, path, scope)
     validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
     if not validations and not annotations:
         return [*found, *(required(f"{path}.{field}", _NOTHING_TO_DO) for field in ("validations", "auditAnnotations"))]
     for index, validation in enumerate(validations):
-        found += _validation(validation, f"{path}.validations[{index}]")
-    return found + _audit_annotations(annotations, policy["metadata"].get("name", ""), f"{path}.auditAnnotations")
+        found += _validation(validation, f"{path}.validations[{index}]", scope)
+    return found + _audit_annotations(
+        annotations, policy["metadata"].get("name", ""), f"{path}.auditAnnotations", scope
+    )
 
 
 def validate_mutating_policy(policy: JsonObject) -> list[FieldError]:
     """A MutatingAdmissionPolicy."""
     spec, path = policy["spec"], "spec"
-    found = _common(spec, path)
+    scope = Scope(params=spec.get("paramKind") is not None, composed=True)
+    found = _common(spec, path, scope, _MUTABLE)
     if not spec.get("mutations"):
         found.append(required(f"{path}.mutations", "mutations must contain at least one item"))
     for index, mutation in enumerate(spec.get("mutations") or ()):
-        found += _mutation(mutation, f"{path}.mutations[{index}]")
+        found += _mutation(mutation, f"{path}.mutations[{index}]", scope)
     return found + required_choice(spec, path, "reinvocationPolicy", REINVOCATIONS)
 
 
-def _common(spec: JsonObject, path: str) -> list[FieldError]:
+def _common(spec: JsonObject, path: str, scope: Scope, operations: Sequence[str] = OPERATIONS) -> list[FieldError]:
     found = required_choice(spec, path, "failurePolicy", FAILURE_POLICIES)
     if spec.get("paramKind") is not None:
         found += _param_kind(spec["paramKind"], f"{path}.paramKind")
@@ -72,10 +80,24 @@ def _common(spec: JsonObject, path: str) -> list[FieldError]:
         found += validate_match(match, f"{path}.matchConstraints")
         if not match.get("resourceRules"):
             found.append(required(f"{path}.matchConstraints.resourceRules"))
-    found += validate_match_conditions(spec, f"{path}.matchConditions")
+        found += _operations(match, f"{path}.matchConstraints", operations)
+    params = spec.get("paramKind") is not None
+    found += validate_match_conditions(spec, f"{path}.matchConditions", params=params)
     for index, variable in enumerate(spec.get("variables") or ()):
-        found += _variable(variable, f"{path}.variables[{index}]")
+        found += _variable(variable, f"{path}.variables[{index}]", scope)
     return found
+
+
+def _operations(match: JsonObject, path: str, supported: Sequence[str]) -> list[FieldError]:
+    """Operations that such a policy cannot be for, wherever they are: upstream does not tell."""
+    if supported is OPERATIONS:
+        return []
+    return [
+        not_supported(f"{path}.resourceRules.operations", operation, supported)
+        for rule in match.get("resourceRules") or ()
+        for operation in rule.get("operations") or ()
+        if operation not in supported
+    ]
 
 
 def _param_kind(kind: JsonObject, path: str) -> list[FieldError]:
@@ -107,24 +129,31 @@ def _group_version(text: str, path: str) -> list[FieldError]:
     return found
 
 
-def _variable(variable: JsonObject, path: str) -> list[FieldError]:
+def _variable(variable: JsonObject, path: str, scope: Scope) -> list[FieldError]:
     name, found = variable.get("name", ""), []
     if not name.strip():
         found.append(required(f"{path}.name", "name is not specified"))
     elif not _is_identifier(name) or name in _RESERVED:
         found.append(invalid_value(f"{path}.name", name, "name is not a valid CEL identifier"))
-    return found + _expression(variable, path, "expression")
+    found += _expression(variable, path, "expression")
+    source = variable.get("expression", "")
+    return found + expression_faults(scope.add(name, source), f"{path}.expression") if source.strip() else found
 
 
 def _expression(owner: JsonObject, path: str, field: str) -> list[FieldError]:
     return [] if owner.get(field, "").strip() else [required(f"{path}.{field}", f"{field} is not specified")]
 
 
-def _validation(validation: JsonObject, path: str) -> list[FieldError]:
-    found = _expression(validation, path, "expression")
+def _validation(validation: JsonObject, path: str, scope: Scope) -> list[FieldError]:
+    found, source = _expression(validation, path, "expression"), validation.get("expression", "")
+    if source.strip():
+        found += expression_faults(scope.compile(source, returns=(BOOL,)), f"{path}.expression")
     built, message = validation.get("messageExpression", ""), validation.get("message", "")
     if built and not built.strip():
         found.append(invalid_value(f"{path}.messageExpression", built, "must be non-empty if specified"))
+    elif built:
+        made = scope.compile(built, returns=(STRING,), authorizer=False)
+        found += expression_faults(made, f"{path}.messageExpression")
     if message and not message.strip():
         found.append(invalid_value(f"{path}.message", message, "message must be non-empty if specified"))
     elif re.search(r"[\n\r]", message.strip()):
@@ -132,7 +161,7 @@ def _validation(validation: JsonObject, path: str) -> list[FieldError]:
     return found + optional_choice(validation, path, "reason", _REASONS)
 
 
-def _audit_annotations(annotations: Sequence[JsonObject], policy: str, path: str) -> list[FieldError]:
+def _audit_annotations(annotations: Sequence[JsonObject], policy: str, path: str, scope: Scope) -> list[FieldError]:
     found: list[FieldError] = []
     if len(annotations) > _MOST_ANNOTATIONS:
         shown = [
@@ -145,28 +174,35 @@ def _audit_annotations(annotations: Sequence[JsonObject], policy: str, path: str
         whole = f"{policy}/{key}"
         found += [invalid_value(f"{at}.key", whole, why) for why in names.qualified_name(whole)]
         found += _expression(annotation, at, "valueExpression")
-        if len(annotation.get("valueExpression", "").strip()) > _LONGEST_VALUE:
+        value = annotation.get("valueExpression", "")
+        if names.byte_length(value.strip()) > _LONGEST_VALUE:
             found.append(required(f"{at}.valueExpression", f"must not exceed {_LONGEST_VALUE} bytes in length"))
+        elif value.strip():
+            made = scope.compile(value.strip(), returns=(STRING, NULL))
+            found += expression_faults(made, f"{at}.valueExpression", value)
         if key in seen:
             found.append(duplicate(f"{at}.key", key))
         seen.add(key)
     return found
 
 
-def _mutation(mutation: JsonObject, path: str) -> list[FieldError]:
+def _mutation(mutation: JsonObject, path: str, scope: Scope) -> list[FieldError]:
     kind = mutation.get("patchType", "")
     if not kind:
         return [required(f"{path}.patchType")]
     if kind not in _PATCHES:
         return [not_supported(f"{path}.patchType", kind, _PATCHES)]
-    field, other = ("applyConfiguration", "jsonPatch") if kind == _PATCHES[0] else ("jsonPatch", "applyConfiguration")
+    field, other = (FIELDS[name] for name in (_PATCHES if kind == _PATCHES[0] else _PATCHES[::-1]))
     found: list[FieldError] = []
     if mutation.get(field) is None:
         found.append(required(f"{path}.{field}", f"must be specified when patchType is {kind}"))
     else:
-        found += _expression(mutation[field], f"{path}.{field}", "expression")
+        source, at = mutation[field].get("expression", "").strip(), f"{path}.{field}.expression"
+        made = scope.compile(source, returns=(RETURNS[kind],), patch=True) if source else None
+        found += [required(at)] if made is None else expression_faults(made, at)
     if mutation.get(other) is not None:
-        found.append(forbidden_field(f"{path}.{other}", f"must not be specified when patchType is {kind}"))
+        why = f"must not be specified when patchType is {kind}"
+        found.append(invalid_value(f"{path}.{other}", f"{{{other}}}", why))
     return found
 
 
@@ -176,10 +212,11 @@ def validate_policy_binding(spec: JsonObject, *, validating: bool) -> list[Field
     found += [invalid_value("spec.policyName", name, why) for why in names.dns1123_subdomain(name) if name]
     if spec.get("paramRef") is not None:
         found += _param_ref(spec["paramRef"], "spec.paramRef")
-    found += validate_match(spec.get("matchResources"), "spec.matchResources")
-    return found + (
-        _validation_actions(spec.get("validationActions") or [], "spec.validationActions") if validating else []
-    )
+    match = spec.get("matchResources")
+    found += validate_match(match, "spec.matchResources")
+    if validating:
+        return found + _validation_actions(spec.get("validationActions") or [], "spec.validationActions")
+    return found + _operations(match or {}, "spec.matchResources", _MUTABLE)
 
 
 def _param_ref(reference: JsonObject, path: str) -> list[FieldError]:

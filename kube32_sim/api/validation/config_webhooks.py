@@ -1,8 +1,7 @@
 """Validation of webhook configurations, and of what webhooks and admission policies have in common: which requests they
 are for.
 
-Rules, order and words are upstream's `pkg/apis/admissionregistration/validation` and apiserver's `util/webhook`.  What
-CEL expressions say is not looked at: nothing evaluates them.
+Rules, order and words are upstream's `pkg/apis/admissionregistration/validation` and apiserver's `util/webhook`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from kube32_sim.api.cel.types import BOOL
 from kube32_sim.api.errors import FieldError, duplicate, invalid_value, not_supported, required, too_many
+from kube32_sim.api.policies.expressions import Expression, Scope
 from kube32_sim.api.validation import names
 from kube32_sim.api.validation.workloads_common import validate_label_selector
 
@@ -21,7 +22,7 @@ FAILURE_POLICIES = ("Fail", "Ignore")
 _MATCH_POLICIES = ("Equivalent", "Exact")
 REINVOCATIONS = ("IfNeeded", "Never")
 _SIDE_EFFECTS = ("None", "NoneOnDryRun")
-_OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES = ("*", "Cluster", "Namespaced")
 _REVIEWS = ("v1", "v1beta1")
 _MOST_CONDITIONS = 64
@@ -157,8 +158,8 @@ def validate_rule(rule: JsonObject, path: str) -> list[FieldError]:
     found = [] if operations else [required(f"{path}.operations")]
     found += only_wildcard(operations, f"{path}.operations", "operations")
     for index, operation in enumerate(operations):
-        if operation not in _OPERATIONS:
-            found.append(not_supported(f"{path}.operations[{index}]", operation, _OPERATIONS))
+        if operation not in OPERATIONS:
+            found.append(not_supported(f"{path}.operations[{index}]", operation, OPERATIONS))
     groups, versions = rule.get("apiGroups") or [], rule.get("apiVersions") or []
     found += [] if groups else [required(f"{path}.apiGroups")]
     found += only_wildcard(groups, f"{path}.apiGroups", "API groups")
@@ -208,15 +209,19 @@ def _resources(resources: Sequence[str], path: str) -> list[FieldError]:
     return found
 
 
-def validate_match_conditions(owner: JsonObject, path: str) -> list[FieldError]:
-    conditions = owner.get("matchConditions") or ()
+def validate_match_conditions(owner: JsonObject, path: str, *, params: bool = False) -> list[FieldError]:
+    """params: whether their expressions see `params`."""
+    conditions, scope = owner.get("matchConditions") or (), Scope(params=params)
     found: list[FieldError] = []
     if len(conditions) > _MOST_CONDITIONS:
         found.append(too_many(path, len(conditions), _MOST_CONDITIONS))
     seen: set[str] = set()
     for index, condition in enumerate(conditions):
         at, name = f"{path}[{index}]", condition.get("name", "")
-        if not condition.get("expression", "").strip():
+        expression = condition.get("expression", "").strip()
+        if expression:
+            found += expression_faults(scope.compile(expression, returns=(BOOL,)), f"{at}.expression")
+        else:
             found.append(required(f"{at}.expression"))
         if name:
             found += [invalid_value(f"{at}.name", name, why) for why in names.qualified_name(name)]
@@ -226,6 +231,11 @@ def validate_match_conditions(owner: JsonObject, path: str) -> list[FieldError]:
             found.append(duplicate(f"{at}.name", name))
         seen.add(name)
     return found
+
+
+def expression_faults(expression: Expression, path: str, shown: str = "") -> list[FieldError]:
+    """That an expression does not compile.  shown: how it was written, where it was compiled without its margins."""
+    return [invalid_value(path, shown or expression.source, expression.fault)] if expression.fault else []
 
 
 def validate_match(match: JsonObject | None, path: str) -> list[FieldError]:
