@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kube32_sim.api import errors
 from kube32_sim.api.admission.pod_topology import labels_of
+from kube32_sim.api.admission_request import CREATE
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.identity import fit_namespace, precondition_failed
 from kube32_sim.registry.registry import Registry
@@ -16,8 +17,10 @@ async def bind_named(registry: Registry, asked: Asked, binding: JsonObject) -> J
     """POST to the collection `bindings`: the Binding itself names the pod."""
     metadata = binding.setdefault("metadata", {})
     fit_namespace(asked, metadata)
+    asked = asked._replace(name=metadata.get("name", ""))
+    binding = await registry.admit(asked, CREATE, binding, asked.row)
     row = registry.table.by_storage(("", "pods"))
-    return await bind(registry, asked._replace(row=row, name=metadata.get("name", ""), subresource="binding"), binding)
+    return await bind(registry, asked._replace(row=row, subresource="binding"), binding)
 
 
 async def bind(registry: Registry, asked: Asked, binding: JsonObject) -> JsonObject:

@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 from kube32_sim.api import errors
+from kube32_sim.api.admission_request import CONNECT
+from kube32_sim.api.bodies import expected
+from kube32_sim.api.paths import Query
 from kube32_sim.api.steering import RUN_SECONDS
 from kube32_sim.api.validation.addresses import sloppy_ip
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.logs import check_node, container_named
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject
+
+_FLAGS = ("stdin", "stdout", "stderr", "tty")
+
+
+async def admit(registry: Registry, asked: Asked, query: Query) -> None:
+    """Ask those who want to know of connections; raises ApiError where one of them forbids it."""
+    sub = asked.row.subresource(asked.subresource)
+    if sub is not None:
+        kind = expected(asked.row.group, asked.row.version, sub.kind)
+        await registry.admit(asked, CONNECT, _options(sub.kind, query), kind)
+
+
+def _options(kind: str, query: Query) -> JsonObject:
+    """The query as the object that it stands for: PodExecOptions and the like."""
+    first = {name: values[0] for name, values in query.items() if values}
+    made: JsonObject = {name: True for name in _FLAGS if first.get(name, "").lower() in ("1", "t", "true")}
+    if kind == "PodPortForwardOptions":
+        ports = [int(port) for values in query.get("ports", ()) for port in values.split(",") if port.isdecimal()]
+        return {"ports": ports} if ports else {}
+    for name in ("container", "path"):
+        if first.get(name):
+            made[name] = first[name]
+    if query.get("command"):
+        made["command"] = list(query["command"])
+    return made
 
 
 def refusal(registry: Registry, asked: Asked, container: str = "") -> errors.ApiError:

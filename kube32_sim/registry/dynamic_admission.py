@@ -84,7 +84,7 @@ class DynamicAdmission:
         operation: str,
         obj: JsonObject | None,
         old: JsonObject | None,
-        options: JsonObject,
+        options: JsonObject | None,
         *,
         through: Through | None = None,
         body: ResourceType | None = None,

@@ -299,6 +299,15 @@ class Registry:
             raise errors.not_found(row.group, row.plural, asked.name) from None
         return Result(None, outcome.obj) if asked.dry_run else Result(done.stored)
 
+    async def admit(self, asked: Asked, operation: str, obj: JsonObject, body: ResourceType) -> JsonObject:
+        """What is posted to a subresource, as webhooks and policies let it pass; nothing is stored.  Raises ApiError.
+
+        obj: without apiVersion and kind.  body: its type.
+        """
+        if not self.dynamic.concerns(asked.row, asked.subresource, operation):
+            return obj
+        return await self._waiting.posted(asked, operation, obj, body)
+
     # delete
 
     def deletion_warnings(self, row: ResourceType, options: DeleteOptions) -> Sequence[str]:

@@ -7,15 +7,19 @@ which one by `Context.subresource`.)
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import orjson
 
 from kube32_sim.api import errors, scale
-from kube32_sim.api.bodies import Patcher
+from kube32_sim.api.admission_request import CREATE
+from kube32_sim.api.bodies import Patcher, expected
 from kube32_sim.api.configuration import Configuration
 from kube32_sim.api.options import WriteOptions
+from kube32_sim.api.resources import ResourceType
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.binding import SUCCESS, bind
+from kube32_sim.registry.dynamic_admission import Through
 from kube32_sim.registry.eviction import evict
 from kube32_sim.registry.identity import fit_namespace
 from kube32_sim.registry.registry import Registry
@@ -30,6 +34,7 @@ async def create(registry: Registry, asked: Asked, body: JsonObject) -> JsonObje
     if not asked.row.stored:
         return await registry.own.post(asked, body)
     fit_namespace(asked, body.setdefault("metadata", {}))
+    body = await _admitted(registry, asked, body)
     if asked.subresource == "binding":
         return await bind(registry, asked, body)
     if asked.subresource == "eviction":
@@ -38,6 +43,15 @@ async def create(registry: Registry, asked: Asked, body: JsonObject) -> JsonObje
     if asked.subresource == "token":
         return token(registry, asked, body)
     raise errors.method_not_allowed()
+
+
+async def _admitted(registry: Registry, asked: Asked, body: JsonObject) -> JsonObject:
+    sub = asked.row.subresource(asked.subresource)
+    if sub is None:
+        return body
+    kind = expected(sub.group or asked.row.group, sub.version or asked.row.version, sub.kind)
+    plain = {name: value for name, value in body.items() if name not in ("apiVersion", "kind")}
+    return await registry.admit(asked, CREATE, plain, kind)
 
 
 async def update(registry: Registry, asked: Asked, body: JsonObject) -> JsonObject:
@@ -97,5 +111,13 @@ async def patch_scale(
 
 
 async def _write_scale(registry: Registry, asked: Asked, apply: Change) -> JsonObject:
-    result = await registry.patch(asked._replace(subresource=""), apply, managed=True)
+    def back(obj: JsonObject, after: JsonObject) -> JsonObject:
+        return scale.apply_scale(asked.row, orjson.loads(orjson.dumps(obj)), after)
+
+    through = Through("scale", expected("autoscaling", "v1", scale.KIND), partial(_plain_scale, asked.row), back)
+    result = await registry.patch(asked._replace(subresource=""), apply, managed=True, through=through)
     return scale.scale_of(asked.row, result.object())
+
+
+def _plain_scale(row: ResourceType, obj: JsonObject) -> JsonObject:
+    return {name: value for name, value in scale.scale_of(row, obj).items() if name not in ("apiVersion", "kind")}

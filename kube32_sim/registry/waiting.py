@@ -16,6 +16,7 @@ import orjson
 from kube32_sim.api import errors
 from kube32_sim.api.admission_request import CREATE, DELETE, UPDATE
 from kube32_sim.api.options import DeleteOptions
+from kube32_sim.api.resources import ResourceType
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.deletion import check_preconditions
 from kube32_sim.registry.dynamic_admission import DynamicAdmission, Stage, Through, deletion_options, write_options
@@ -87,6 +88,14 @@ class Waiting:
         stage = self._dynamic.stage(asked, DELETE, None, old, deletion_options(options))
         warnings = [*await stage.mutate(), *await stage.validate(asked.name, None)]
         return Admitted({}, old, seen.revision, warnings, deletion=True)
+
+    async def posted(self, asked: Asked, operation: str, obj: JsonObject, body: ResourceType) -> JsonObject:
+        """What becomes of a body that is not stored."""
+        options = write_options("CreateOptions", asked.options) if operation == CREATE else None
+        stage = self._dynamic.stage(asked, operation, obj, None, options, body=body)
+        await stage.mutate()
+        await stage.validate(asked.name, stage.obj)
+        return stage.obj
 
     def _current(self, asked: Asked) -> StoredObject:
         seen = self._store.get(asked.row.storage, asked.key)

@@ -254,6 +254,7 @@ class Verbs:
             return await self._log(call)
         if name in ("exec", "attach", "portforward", "proxy"):
             container = (call.query.get("container") or ("",))[0]
+            await connections.admit(self._registry, call.asked(), call.query)
             raise connections.refusal(self._registry, call.asked(), container)
         call.accepted = media.negotiate(accept, call.row, created=verb == "create")
         if name == "scale":
