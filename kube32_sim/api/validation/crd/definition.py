@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from kube32_sim.api.customs.naming import is_true
 from kube32_sim.api.errors import FieldError, invalid_value, not_supported, required
 from kube32_sim.api.validation import names
 from kube32_sim.api.validation.crd.approval import approval_faults
 from kube32_sim.api.validation.crd.conversion import conversion_faults
 from kube32_sim.api.validation.crd.internal import InternalSpec, internal
 from kube32_sim.api.validation.crd.nodes import nodes, schemas_of
-from kube32_sim.api.validation.crd.ratchet import Ratchet, ratchet_of
+from kube32_sim.api.validation.crd.ratchet import Ratchet, ratchet_of, schemas_by_version
 from kube32_sim.api.validation.crd.schemas import schema_faults
 from kube32_sim.api.validation.crd.selectable import selectable_faults
 from kube32_sim.api.validation.crd.shown import shown_version
@@ -38,8 +39,11 @@ def validate_crd(obj: JsonObject) -> list[FieldError]:
 
 def validate_crd_update(obj: JsonObject, old: JsonObject) -> list[FieldError]:
     """Failures of a change; a rule that the old definition breaks is not asked of the new one."""
-    ratchet = ratchet_of(old)
-    return _spec(obj["spec"], ratchet) + _fixed(obj["spec"], old["spec"], ratchet.names) + _rest(obj, old)
+    spec, before = obj["spec"], old["spec"]
+    found = _spec(spec, Ratchet(old=schemas_by_version(before)))
+    if found:
+        found = _spec(spec, ratchet_of(before))
+    return found + _fixed(spec, before, is_true(old, "Established")) + _rest(obj, old)
 
 
 def validate_crd_status(obj: JsonObject) -> list[FieldError]:

@@ -14,36 +14,32 @@ JsonObject = dict[str, Any]
 
 
 class Ratchet(NamedTuple):
-    """schemas: every version must have one.  names: scope and kind stay.  old: schemas by version of the
-    definition that is changed."""
+    """schemas: every version must have one.  old: the schemas before, by version."""
 
     options: Options = Options()
     schemas: bool = True
-    names: bool = False
     old: Mapping[str, JsonObject] = {}
 
 
-def ratchet_of(old: JsonObject) -> Ratchet:
-    """What is asked of a change of `old`, a whole definition."""
-    spec = old["spec"]
-    versions = spec.get("versions") or ()
-    by_version = {each.get("name", ""): (each.get("schema") or {}).get("openAPIV3Schema") for each in versions}
+def ratchet_of(spec: JsonObject) -> Ratchet:
+    """What is asked of a change of a definition with this spec."""
+    old = schemas_by_version(spec)
     return Ratchet(
         Options(
             types=not _any(spec, lambda node: bool(node.get("type")) and node["type"] not in TYPES),
             atomic_sets=not _any(spec, is_loose_set),
             map_keys=not _any(spec, lambda node: bool(key_faults(node, ""))),
         ),
-        schemas=all(schema is not None for schema in by_version.values()),
-        names=_is_established(old),
-        old={name: schema for name, schema in by_version.items() if schema is not None},
+        schemas=len(old) == len(spec.get("versions") or ()),
+        old=old,
     )
+
+
+def schemas_by_version(spec: JsonObject) -> dict[str, JsonObject]:
+    versions = spec.get("versions") or ()
+    found = {each.get("name", ""): (each.get("schema") or {}).get("openAPIV3Schema") for each in versions}
+    return {name: schema for name, schema in found.items() if schema is not None}
 
 
 def _any(spec: JsonObject, is_so: Callable[[JsonObject], bool]) -> bool:
     return any(is_so(node) for schema in schemas_of(spec) for node in nodes(schema))
-
-
-def _is_established(crd: JsonObject) -> bool:
-    conditions = (crd.get("status") or {}).get("conditions") or ()
-    return any(each.get("type") == "Established" and each.get("status") == "True" for each in conditions)
