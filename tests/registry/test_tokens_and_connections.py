@@ -7,13 +7,14 @@ from typing import Any
 import orjson
 import pytest
 
+from kube32_sim.api.account_tokens import claims_of
 from kube32_sim.api.errors import ApiError
-from kube32_sim.api.reviews import claims_of
 from kube32_sim.api.users import User
 from kube32_sim.client import NODES, PODS, SERVICES, Resource
 from kube32_sim.cluster import Cluster
 from kube32_sim.registry import connections, subresources
 from kube32_sim.registry.asked import Asked
+from kube32_sim.registry.tokens import Tokens
 from kube32_sim.server import virtual
 from tests.support.objects import node, pod
 
@@ -50,7 +51,7 @@ async def test_a_token_names_what_it_is_bound_to(cluster: Cluster, kind: str, na
     resource, namespace = {"Pod": (PODS, "default"), "Secret": (SECRETS, "default"), "Node": (NODES, "")}[kind]
     uid = (await cluster.client.get(resource, namespace, name))["metadata"]["uid"]
     answer = await token(cluster, {"kind": kind, "name": name, "uid": uid})
-    claims = claims_of(answer["status"]["token"], cluster.clock.now())
+    claims = claims_of(answer["status"]["token"])
     assert claims is not None
     assert claims["kubernetes.io"][kind.lower()] == {"name": name, "uid": uid}
 
@@ -179,22 +180,25 @@ async def test_a_connection_that_could_be_made_is_not_supported(cluster: Cluster
 
 async def test_the_old_collection_binds_the_pod_that_the_binding_names(cluster: Cluster) -> None:
     await cluster.client.create(PODS, "default", pod("p"))
-    user = User("system:admin")
+    user, tokens = User("system:admin"), Tokens(None, cluster.clock.now, cluster.registry.lookup)
     body = {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}}
     posted = asked(cluster, "bindings", "", "")
-    assert (await virtual.answer(cluster.registry, posted, orjson.loads(orjson.dumps(body)), user))["code"] == 201
+    assert (await virtual.answer(cluster.registry, posted, orjson.loads(orjson.dumps(body)), user, tokens))[
+        "code"
+    ] == 201
     assert (await cluster.client.get(PODS, "default", "p"))["spec"]["nodeName"] == "n1"
     with pytest.raises(ApiError, match="already assigned"):
-        await virtual.answer(cluster.registry, posted, body, user)
+        await virtual.answer(cluster.registry, posted, body, user, tokens)
 
 
 async def test_a_local_review_is_of_the_namespace_of_its_path(cluster: Cluster) -> None:
     row = cluster.registry.table.by_path("authorization.k8s.io", "v1", "localsubjectaccessreviews")
     assert row is not None
+    tokens = Tokens(None, cluster.clock.now, cluster.registry.lookup)
     spec = {"user": "u", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "default"}}
-    answer = await virtual.answer(cluster.registry, Asked(row, "default"), {"spec": spec}, User("system:admin"))
+    answer = await virtual.answer(cluster.registry, Asked(row, "default"), {"spec": spec}, User("system:admin"), tokens)
     assert answer["metadata"] == {"namespace": "default"}
     assert answer["status"]["allowed"]
     body = {"metadata": {"namespace": "other"}, "spec": spec}
     with pytest.raises(ApiError, match="does not match the namespace sent on the request"):
-        await virtual.answer(cluster.registry, Asked(row, "default"), body, User("system:admin"))
+        await virtual.answer(cluster.registry, Asked(row, "default"), body, User("system:admin"), tokens)
