@@ -60,6 +60,7 @@ def mutate(
     """
     invoked = request.notes.setdefault(_INVOKED, set())
     faults: list[tuple[str, str]] = []
+    # Which ones the request matches is found out before any of them changes it.
     for found in list(invocations(bound, request, equivalents)):
         if isinstance(found, Failure):
             if not found.policy.ignore:
@@ -69,10 +70,16 @@ def mutate(
         assert isinstance(policy, MutatingPolicy)
         if again and found.key not in invoked:
             continue
-        happened = [(_told(Failure(policy, found.binding, why)), "Invalid") for why in _run(found, request, authorizer)]
-        faults += [] if policy.ignore else happened
-        if policy.again:
-            invoked.add(found.key)
+        try:
+            if not policy.conditions.match(_bound(found, request, authorizer)):
+                continue
+            happened = _run(found, request, authorizer)
+            if policy.again:
+                invoked.add(found.key)
+        except Fault as fault:
+            happened = [str(fault)]
+        if not policy.ignore:
+            faults += [(_told(Failure(policy, found.binding, why)), "Invalid") for why in happened]
     if faults:
         raise _refused(request, faults)
 
@@ -85,22 +92,16 @@ def _told(failure: Failure) -> str:
 
 def _refused(request: AdmissionRequest, faults: Sequence[tuple[str, str]]) -> ApiError:
     """A 403 even where its reason is Invalid, as upstream's."""
-    error = refusal(request, "")
-    error.message, reason = faults[0]
-    error.reason = reason or error.reason
-    error.details = {**(error.details or {}), "causes": [{"message": message} for message, _ in faults]}
-    return error
+    message, reason = faults[0]
+    details = refusal(request, message).details or {}
+    details["causes"] = [{"message": message} for message, _ in faults]
+    return ApiError(403, reason or "Forbidden", message, details)
 
 
 def _run(invocation: Invocation, request: AdmissionRequest, authorizer: Authorizer) -> list[str]:
     """Apply the mutations one after the other; answers what went wrong."""
     policy = invocation.policy
     assert isinstance(policy, MutatingPolicy)
-    try:
-        if not policy.conditions.match(_bound(invocation, request, authorizer)):
-            return []
-    except Fault as fault:
-        return [str(fault)]
     faults: list[str] = []
     for mutation in policy.mutations:
         try:
