@@ -72,9 +72,8 @@ def _invariants(schema: JsonObject, path: str, level: str, found: list[FieldErro
             found.append(forbidden_field(f"{path}.additionalProperties", "must not be used at the root"))
         if isinstance(values, dict):
             _invariants(values, f"{path}.additionalProperties", _FIELD, found)
-    all_of = schema.get("allOf") or ()
-    in_first = bool(all_of) and all_of[0].get("anyOf") == _EITHER
-    _values(schema, path, found, schema.get("anyOf") == _EITHER, in_first)
+    firsts = [child.get("anyOf") for child in (schema.get("allOf") or ())[:1]]
+    _values(schema, path, found, schema.get("anyOf") == _EITHER, _EITHER in firsts)
     _type(schema, path, level, found)
     if level is _ROOT or schema.get(EMBEDDED):
         _meta_types(schema, path, level, found)
