@@ -111,6 +111,16 @@ def _parsed(overload: str, target: Operand | None, args: list[Operand]) -> CallC
     return CallCost(args[0].extent.scaled(TRAVERSAL), args[0].extent)
 
 
+def _read(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
+    """Functions that make a value of a text; None for `ip()` of a CIDR, which has none."""
+    return CallCost(args[0].extent.scaled(TRAVERSAL)) if args else None
+
+
+def _canonical(overload: str, target: Operand | None, args: list[Operand]) -> CallCost:
+    """Read, and compared with what it would be written as."""
+    return CallCost(args[0].extent.scaled(2 * TRAVERSAL))
+
+
 def _traversed(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
     return CallCost(target.extent.scaled(TRAVERSAL), target.extent) if target else None
 
@@ -228,6 +238,8 @@ _FUNCTIONS: dict[str, Calculation] = {
     "fieldSelector": _selector,
     "labelSelector": _selector,
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _elements),
+    **dict.fromkeys(("ip", "isIP", "cidr", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"), _read),
+    "ip.isCanonical": _canonical,
     "url": _parsed,
     "jsonpatch.escapeKey": _parsed,
     **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim"), _traversed),
