@@ -41,6 +41,8 @@ from kube32_sim.registry.clocks import Clocks
 from kube32_sim.registry.computed import COMPUTED, ComputedEndpoints
 from kube32_sim.registry.custom_types import DEFINITIONS, CustomTypes
 from kube32_sim.registry.hooks import WriteHooks
+from kube32_sim.registry.policies import AdmissionPolicies
+from kube32_sim.registry.policy_status import POLICIES, policy_status
 from kube32_sim.registry.rbac import AGGREGATOR, CLUSTER_ROLES, Aggregation, make_authorizer
 from kube32_sim.registry.registry import Registry
 from kube32_sim.registry.tokens import Tokens
@@ -116,7 +118,7 @@ class Cluster:
         clocks = Clocks(self.clock, self.ids)
         self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
         hooks.follow(self.store, self.clock.gauge)
-        self._call_webhooks(table)
+        self._ask_others(table)
         self.client = LocalClient(self.registry, self.hub)
         self.recorder = make_recorder(self.client, self.clock)
         await self._start_server()
@@ -137,10 +139,13 @@ class Cluster:
             write_kubeconfig(options.kubeconfig, self.access)
         self._ready = True
 
-    def _call_webhooks(self, table: ResourceTable) -> None:
+    def _ask_others(self, table: ResourceTable) -> None:
         registry = self.registry
         webhooks = Dispatcher(table, self.store, registry.lookup, registry.authorizer, self.clock, self.ids)
-        registry.dynamic.use(webhooks=webhooks)
+        policies = AdmissionPolicies(self.store, table, registry.authorizer)
+        registry.dynamic.use(policies, webhooks=webhooks)
+        if self.options.loops:
+            self.hooks.after(POLICIES, policy_status(registry))
         self._stack.append(webhooks)
 
     def _announce(self, pod: dict[str, object]) -> None:

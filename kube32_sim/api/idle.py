@@ -13,7 +13,6 @@ JsonObject = dict[str, Any]
 
 _CONTROLLER = "runs no controller for them"
 _WEBHOOKS = "does not call admission webhooks"
-_POLICIES = "does not evaluate admission policies"
 _VOLUMES = "binds no volumes: they stay Pending"
 _RULES = "does not enforce them"
 _ADMISSION = "admissionregistration.k8s.io"
@@ -27,10 +26,6 @@ IDLE: Mapping[tuple[str, str], tuple[str, str]] = {
     ("autoscaling", "horizontalpodautoscalers"): ("HorizontalPodAutoscalers", _CONTROLLER),
     (_ADMISSION, "validatingwebhookconfigurations"): ("ValidatingWebhookConfigurations", _WEBHOOKS),
     (_ADMISSION, "mutatingwebhookconfigurations"): ("MutatingWebhookConfigurations", _WEBHOOKS),
-    (_ADMISSION, "validatingadmissionpolicies"): ("ValidatingAdmissionPolicies", _POLICIES),
-    (_ADMISSION, "validatingadmissionpolicybindings"): ("ValidatingAdmissionPolicyBindings", _POLICIES),
-    (_ADMISSION, "mutatingadmissionpolicies"): ("MutatingAdmissionPolicies", _POLICIES),
-    (_ADMISSION, "mutatingadmissionpolicybindings"): ("MutatingAdmissionPolicyBindings", _POLICIES),
     ("", "persistentvolumeclaims"): ("PersistentVolumeClaims", _VOLUMES),
     ("", "persistentvolumes"): ("PersistentVolumes", _VOLUMES),
     (_NETWORK, "ingresses"): ("Ingresses", _RULES),
