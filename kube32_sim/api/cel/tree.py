@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from kube32_sim.api.cel.tree_wire import Message, read, real, signed, varints
 
@@ -122,10 +123,14 @@ DYN = Type("dyn")
 
 @dataclass(slots=True)
 class Reference:
-    """name: what an identifier means, "" of a call.  overloads: which declarations of a function a call may run."""
+    """name: what an identifier means, "" of a call.  overloads: which declarations of a function a call may run.
+
+    constant: of an enumeration, as it came, for writing back.
+    """
 
     name: str = ""
     overloads: tuple[str, ...] = ()
+    constant: bytes = b""
 
 
 @dataclass(slots=True)
@@ -151,7 +156,7 @@ def decode(serialized: bytes) -> Tree:
     envelope = read(serialized)
     url, body = envelope.text(1), read(envelope.raw(2))
     if url == CHECKED:
-        types = {one.number(1): _type(read(one.raw(2))) for one in body.messages(3)}
+        types = {one.number(1): _type_of(one.raw(2)) for one in body.messages(3)}
         references = {one.number(1): _reference(read(one.raw(2))) for one in body.messages(2)}
         return Tree(_expr(read(body.raw(4))), types, references, True, body.raw(5))
     if url == PARSED:
@@ -160,10 +165,13 @@ def decode(serialized: bytes) -> Tree:
 
 
 def _reference(message: Message) -> Reference:
-    return Reference(message.text(1), tuple(message.texts(3)))
+    return Reference(message.text(1), tuple(message.texts(3)), message.raw(4))
 
 
-def _type(message: Message) -> Type:
+@lru_cache(maxsize=256)
+def _type_of(serialized: bytes) -> Type:
+    """The same few types come again and again."""
+    message = read(serialized)
     for number in message.present():
         reader = _TYPES.get(number)
         if reader is not None:
@@ -190,14 +198,14 @@ def _named(kind: str) -> Callable[[Message, int], Type]:
 def _parametrized(kind: str, *numbers: int) -> Callable[[Message, int], Type]:
     def typed(message: Message, number: int) -> Type:
         inner = read(message.raw(number))
-        return Type(kind, tuple(_type(read(inner.raw(one))) for one in numbers))
+        return Type(kind, tuple(_type_of(inner.raw(one)) for one in numbers))
 
     return typed
 
 
 def _opaque(message: Message, number: int) -> Type:
     inner = read(message.raw(number))
-    return Type("opaque", tuple(_type(one) for one in inner.messages(2)), inner.text(1))
+    return Type("opaque", tuple(map(_type_of, inner.raws(2))), inner.text(1))
 
 
 _TYPES: dict[int, Callable[[Message, int], Type]] = {

@@ -42,15 +42,19 @@ class Message:
         values = self.values(number)
         return _bytes(values[-1], number) if values else b""
 
+    def raws(self, number: int) -> list[bytes]:
+        """All values of a repeated field of bytes."""
+        return [_bytes(value, number) for value in self.values(number)]
+
     def text(self, number: int) -> str:
         return self.raw(number).decode()
 
     def texts(self, number: int) -> list[str]:
-        return [_bytes(value, number).decode() for value in self.values(number)]
+        return [raw.decode() for raw in self.raws(number)]
 
     def messages(self, number: int) -> list[Message]:
         """All values of a repeated field of messages."""
-        return [read(_bytes(value, number)) for value in self.values(number)]
+        return [read(raw) for raw in self.raws(number)]
 
 
 def _bytes(value: int | bytes, number: int) -> bytes:
@@ -86,6 +90,8 @@ def read(data: bytes) -> Message:
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     """The number that starts there, and where it ends."""
+    if at < len(data) and data[at] < 0x80:
+        return data[at], at + 1
     result = shift = 0
     while at < len(data):
         byte = data[at]

@@ -43,7 +43,8 @@ def encode(tree: Tree) -> bytes:
 
 def _reference(reference: Reference) -> bytes:
     name = put(1, reference.name) if reference.name else b""
-    return name + b"".join(put(3, overload) for overload in reference.overloads)
+    constant = put(4, reference.constant) if reference.constant else b""
+    return name + b"".join(put(3, overload) for overload in reference.overloads) + constant
 
 
 def _type(of: Type) -> bytes:

@@ -150,6 +150,11 @@ def test_a_tree_written_and_read_is_the_same(expression: str, checked: bool) -> 
     assert decode(encode(tree)) == tree
 
 
+def test_constants_of_enumerations_are_written_too() -> None:
+    tree = _tree("google.protobuf.NullValue.NULL_VALUE == 0")
+    assert _ENVIRONMENT.deserialize(encode(tree)).eval(data={}).value() is True
+
+
 @pytest.mark.parametrize("checked", [True, False])
 def test_the_library_evaluates_what_was_written(checked: bool) -> None:
     tree = _tree("names.exists(x, x.size() > 1 && x != '') ? sizes['a'] + 0.5 : -1.0", checked=checked)
