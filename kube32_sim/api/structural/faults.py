@@ -1,6 +1,6 @@
 """What a value does wrong, in go-openapi's words, and how upstream's `apiserver/validation` makes a field error of it.
 
-Two faults of the same words are one.  Those that say nothing of a single field (`anyOf` and its like) are about `<nil>`.
+Two faults of the same words are one.  Those that say nothing of one field (`anyOf` and its like) are about `<nil>`.
 """
 
 from __future__ import annotations

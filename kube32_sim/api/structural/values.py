@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kube32_sim.api.structural.formats import format_check
+
 JsonObject = dict[str, Any]
 
 MOST_INT64, LEAST_INT64 = (1 << 63) - 1, -(1 << 63)
@@ -11,11 +13,6 @@ _MOST_EXACT = (1 << 53) - 1
 """The largest float that go-openapi takes for an integer."""
 
 _NUMERIC_FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
-_STRING_FORMATS = frozenset(
-    ("bsonobjectid", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "mac", "uuid", "uuid3", "uuid4", "uuid5")
-    + ("isbn", "isbn10", "isbn13", "creditcard", "ssn", "hexcolor", "rgbcolor", "byte", "password", "date", "duration")
-    + ("datetime", "quantity", "k8sshortname", "k8slongname")
-)
 
 
 def copied(value: Any) -> Any:
@@ -77,7 +74,7 @@ def format_of(schema: JsonObject) -> str:
         return name if name and name in _NUMERIC_FORMATS[types[0]] else ""
     if len(types) == 1 and types[0] != "string":
         return ""
-    return name if name.replace("-", "") in _STRING_FORMATS else ""
+    return name if format_check(name) is not None else ""
 
 
 def additional(schema: JsonObject) -> JsonObject | None:
