@@ -42,12 +42,17 @@ def _covers_whole(held: JsonObject, rule: JsonObject) -> bool:
     """Whether a rule covers every part of another one, without looking at them: an administrator's does."""
     names, wanted = held.get("resourceNames"), rule.get("resourceNames")
     return (
-        _includes(held["verbs"], rule["verbs"])
+        _includes(held["verbs"], _verbs(rule))
         and _includes(held.get("apiGroups") or (), rule.get("apiGroups") or ())
         and _includes(held.get("resources") or (), rule.get("resources") or ())
         and not rule.get("nonResourceURLs")
         and (not names or (bool(wanted) and set(wanted or ()) <= set(names)))
     )
+
+
+def _verbs(rule: JsonObject) -> Sequence[str]:
+    """None where they are missing, which validation will tell."""
+    return rule.get("verbs") or ()
 
 
 def _includes(held: Sequence[str], wanted: Sequence[str]) -> bool:
@@ -57,14 +62,14 @@ def _includes(held: Sequence[str], wanted: Sequence[str]) -> bool:
 def _parts(rule: JsonObject) -> Iterator[JsonObject]:
     for group in rule.get("apiGroups") or ():
         for resource in rule.get("resources") or ():
-            for verb in rule["verbs"]:
+            for verb in _verbs(rule):
                 part = {"apiGroups": [group], "resources": [resource], "verbs": [verb]}
                 names = rule.get("resourceNames") or ()
                 yield from ({**part, "resourceNames": [name]} for name in names)
                 if not names:
                     yield part
     for path in rule.get("nonResourceURLs") or ():
-        for verb in rule["verbs"]:
+        for verb in _verbs(rule):
             yield {"nonResourceURLs": [path], "verbs": [verb]}
 
 
