@@ -74,6 +74,15 @@ def call_cost(function: str, overload: str, target: Operand | None, args: list[O
     return CallCost(ONE)
 
 
+def _method(calculation: Callable[[Operand, list[Operand]], CallCost]) -> Calculation:
+    """Of a function that is only known as a method."""
+
+    def cost(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
+        return calculation(target, args) if target else None
+
+    return cost
+
+
 def _sets(factor: float) -> Calculation:
     def cost(overload: str, target: Operand | None, args: list[Operand]) -> CallCost:
         return CallCost(args[0].extent.times(args[1].extent).scaled(factor).plus(ONE))
@@ -85,18 +94,14 @@ def _check(overload: str, target: Operand | None, args: list[Operand]) -> CallCo
     return CallCost(fixed(_CHECK))
 
 
-def _selector(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
-    if len(args) != 1:
-        return None
+def _selector(overload: str, target: Operand | None, args: list[Operand]) -> CallCost:
     size = args[0].extent
     requirements = size.scaled(0.5).scaled(_LIST_CREATE + _STRUCT_CREATE)
     return CallCost(fixed(_LIST_CREATE).plus(size.scaled(TRAVERSAL)).plus(requirements))
 
 
-def _elements(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
+def _elements(target: Operand, args: list[Operand]) -> CallCost:
     """isSorted, sum, max, min of lists; indexOf and lastIndexOf of lists and strings."""
-    if target is None:
-        return None
     if target.element_type is None:
         return CallCost(target.extent.scaled(TRAVERSAL))
     each = ONE
@@ -105,9 +110,7 @@ def _elements(overload: str, target: Operand | None, args: list[Operand]) -> Cal
     return CallCost(target.extent.times(each))
 
 
-def _parsed(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
-    if len(args) != 1:
-        return None
+def _parsed(overload: str, target: Operand | None, args: list[Operand]) -> CallCost:
     return CallCost(args[0].extent.scaled(TRAVERSAL), args[0].extent)
 
 
@@ -121,13 +124,11 @@ def _canonical(overload: str, target: Operand | None, args: list[Operand]) -> Ca
     return CallCost(args[0].extent.scaled(2 * TRAVERSAL))
 
 
-def _traversed(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
-    return CallCost(target.extent.scaled(TRAVERSAL), target.extent) if target else None
+def _traversed(target: Operand, args: list[Operand]) -> CallCost:
+    return CallCost(target.extent.scaled(TRAVERSAL), target.extent)
 
 
-def _replace(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
-    if target is None or len(args) < 2:
-        return None
+def _replace(target: Operand, args: list[Operand]) -> CallCost:
     size, old, new = target.extent, args[0].extent, args[1].extent
     most_replaced, most_kept = _replaced(size.max, old.min, grows=new.max > old.min)
     least_replaced, least_kept = _replaced(size.min, old.max, grows=old.max > new.min)
@@ -150,9 +151,7 @@ def _quotient(size: int, old: int) -> int:
     return min(-(-size // old), MOST)
 
 
-def _split(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
-    if target is None:
-        return None
+def _split(target: Operand, args: list[Operand]) -> CallCost:
     most = target.extent.max
     if len(args) > 1:
         limit = args[1].expr
@@ -161,9 +160,7 @@ def _split(overload: str, target: Operand | None, args: list[Operand]) -> CallCo
     return CallCost(target.extent.scaled(2 * TRAVERSAL), Range(0, most))
 
 
-def _join(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
-    if target is None:
-        return None
+def _join(target: Operand, args: list[Operand]) -> CallCost:
     items, size = target.extent, NOTHING
     if target.element_type is not None:
         size = items.times(target.element_size or UNKNOWN)
@@ -178,30 +175,24 @@ def _regex(text: Operand, pattern: Range) -> Range:
     return text.extent.plus(ONE).scaled(TRAVERSAL).times(pattern.scaled(_REGEX))
 
 
-def _find(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
-    if target is None or not args:
-        return None
+def _find(target: Operand, args: list[Operand]) -> CallCost:
     return CallCost(_regex(target, args[0].extent), Range(0, target.extent.max))
 
 
-def _validate(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
-    if target is None:
-        return None
+def _validate(target: Operand, args: list[Operand]) -> CallCost:
     return CallCost(args[0].extent.scaled(TRAVERSAL).scaled(_MAX_NAME_FORMAT_REGEX * _REGEX))
 
 
-def _contains_address(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
-    if target is None or not args:
-        return None
+def _contains_address(target: Operand, args: list[Operand]) -> CallCost:
     cost = _ADDRESS.plus(_ADDRESS).scaled(TRAVERSAL)
     if args[0].type.kind == "string":
         cost = cost.plus(args[0].extent.scaled(TRAVERSAL))
     return CallCost(cost)
 
 
-def _contains_cidr(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
-    compared = _contains_address(overload, target, args)
-    return compared and CallCost(compared.cost.plus(_ADDRESS.scaled(TRAVERSAL)).plus(ONE))
+def _contains_cidr(target: Operand, args: list[Operand]) -> CallCost:
+    compared = _contains_address(target, args)
+    return CallCost(compared.cost.plus(_ADDRESS.scaled(TRAVERSAL)).plus(ONE))
 
 
 def _equal(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
@@ -237,27 +228,27 @@ _FUNCTIONS: dict[str, Calculation] = {
     "check": _check,
     "fieldSelector": _selector,
     "labelSelector": _selector,
-    **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _elements),
+    **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _method(_elements)),
     **dict.fromkeys(("ip", "isIP", "cidr", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"), _read),
     "ip.isCanonical": _canonical,
     "url": _parsed,
     "jsonpatch.escapeKey": _parsed,
-    **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim"), _traversed),
-    "replace": _replace,
-    "split": _split,
-    "join": _join,
-    "find": _find,
-    "findAll": _find,
-    "validate": _validate,
-    "containsIP": _contains_address,
-    "containsCIDR": _contains_cidr,
+    **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim"), _method(_traversed)),
+    "replace": _method(_replace),
+    "split": _method(_split),
+    "join": _method(_join),
+    "find": _method(_find),
+    "findAll": _method(_find),
+    "validate": _method(_validate),
+    "containsIP": _method(_contains_address),
+    "containsCIDR": _method(_contains_cidr),
     "_==_": _equal,
     **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _ordered),
 }
 
 
-def _format(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
-    return CallCost(target.extent.scaled(TRAVERSAL)) if target else None
+def _format(target: Operand, args: list[Operand]) -> CallCost:
+    return CallCost(target.extent.scaled(TRAVERSAL))
 
 
 def _to_bytes(overload: str, target: Operand | None, args: list[Operand]) -> CallCost:
@@ -283,13 +274,11 @@ def _in_list(overload: str, target: Operand | None, args: list[Operand]) -> Call
     return CallCost(args[1].extent)
 
 
-def _matches(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
-    return CallCost(_regex(target, args[0].extent)) if target else None
+def _matches(target: Operand, args: list[Operand]) -> CallCost:
+    return CallCost(_regex(target, args[0].extent))
 
 
-def _contains(overload: str, target: Operand | None, args: list[Operand]) -> CallCost | None:
-    if target is None:
-        return None
+def _contains(target: Operand, args: list[Operand]) -> CallCost:
     return CallCost(target.extent.scaled(TRAVERSAL).times(args[0].extent.scaled(TRAVERSAL)))
 
 
@@ -299,15 +288,15 @@ def _added(overload: str, target: Operand | None, args: list[Operand]) -> CallCo
 
 
 _STANDARD: dict[str, Calculation] = {
-    "string_format": _format,
+    "string_format": _method(_format),
     "string_to_bytes": _to_bytes,
     "bytes_to_string": _to_string,
     "strings_quote": _quote,
     "starts_with_string": _begins,
     "ends_with_string": _begins,
     "in_list": _in_list,
-    "matches_string": _matches,
-    "contains_string": _contains,
+    "matches_string": _method(_matches),
+    "contains_string": _method(_contains),
     **dict.fromkeys(("add_string", "add_bytes", "add_list"), _added),
     "equals": _compared,
     "not_equals": _compared,

@@ -13,11 +13,12 @@ from typing import NamedTuple
 from kube32_sim.api.cel.cost_calls import Operand
 from kube32_sim.api.cel.cost_range import ONE, UNKNOWN, Range, fixed
 from kube32_sim.api.cel.cost_sizes import SizedType
-from kube32_sim.api.cel.tree import DYN, Constant, Expr, Ident, ListExpr, StructExpr, Tree, Type
+from kube32_sim.api.cel.tree import DYN, Call, Constant, Expr, Ident, ListExpr, StructExpr, Tree, Type
 
 Path = tuple[str, ...]
 
 _ROOTS = {"self", "oldSelf"}
+_ARITHMETIC = {"_+_", "_-_", "_*_", "_/_", "_%_"}
 _SCALARS = {"bool", "int", "uint", "double", "timestamp", "duration"}
 
 
@@ -111,8 +112,12 @@ class Knowledge:
     def type(self, expr: Expr) -> Type:
         """What the checker found; where it knew nothing (lists in lists have no protobuf form), what the schema has."""
         found = self._tree.type_of(expr)
+        if found != DYN and DYN not in found.params:
+            return found
+        if isinstance(expr, Call) and expr.function in _ARITHMETIC:
+            return self.type(expr.args[0])
         path = self.path(expr)
-        if (found != DYN and DYN not in found.params) or not path or path[0] not in _ROOTS:
+        if not path or path[0] not in _ROOTS:
             return found
         declared = self._declared(expr)
         return declared.type if declared else found

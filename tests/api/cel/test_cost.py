@@ -219,6 +219,38 @@ def test_sizes_follow_values(rule: str, cost: Range) -> None:
     assert estimated(rule, _OBJECT) == cost
 
 
+_NESTED: Schema = {
+    "type": "object",
+    "properties": {
+        "texts": _array(_array(_text(5))(4))(3),
+        "numbers": _NUMBER_ARRAYS(None),
+        "maps": _array(_array(_map(_text(5))(2))(4))(3),
+        "lists": _array(_array(_array(_primitive("integer"))(7))(4))(3),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "cost"),
+    [
+        ("self.texts[0][0] + self.texts[0][1] == 'ab'", Range(9, 13)),
+        ("self.texts[0][0] < self.texts[0][1]", Range(9, 10)),
+        ("self.numbers[0][0] + self.numbers[0][1] == self.numbers[1][0] * self.numbers[1][1]", Range(19, 19)),
+        ("self.numbers[0][0] < self.numbers[0][1]", Range(9, 9)),
+        ("self.maps[0][0]['a'].startsWith('b')", Range(6, 6)),
+        ("'a' in self.maps[0][0]", Range(5, 5)),
+        ("self.lists[0][0][0] + 1 == 5", Range(7, 7)),
+        ("5 in self.lists[0][0]", Range(4, 11)),
+        ("(self.lists[0][0] + self.lists[0][1]).all(x, x > 0)", Range(10, 10 + 14 * 5)),
+        ("self.texts.all(x, x.isSorted())", Range(3, 3 + 3 * (2 + 1 + 1 + 4 * 3))),
+        ("self.texts.map(x, x[0])[0] == dyn(self.texts)[0][0]", Range(20, 13 + 3 * 14 + 1 + 5 + 2)),
+    ],
+)
+def test_schemas_tell_the_types_in_lists_of_lists(rule: str, cost: Range) -> None:
+    """For which the checker has no types, so that several overloads seem possible."""
+    assert estimated(rule, _NESTED) == cost
+
+
 @pytest.mark.parametrize(
     ("rule", "cost"),
     [

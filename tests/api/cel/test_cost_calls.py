@@ -158,3 +158,9 @@ def test_selectors_are_parsed_into_requirements() -> None:
 
 def test_a_function_that_nobody_knows_costs_one() -> None:
     assert call_cost("unheardOf", "unheard_of", None, []) == CallCost(ONE)
+    assert call_cost("trim", "global_trim", None, [_text(fixed(100))]) == CallCost(ONE)
+
+
+def test_conversions_between_texts_and_bytes_know_how_long_the_other_is() -> None:
+    assert call_cost("bytes", "string_to_bytes", None, [_text(Range(4, 30))]) == CallCost(Range(1, 3), Range(4, 120))
+    assert call_cost("string", "bytes_to_string", None, [_text(Range(4, 30))]) == CallCost(Range(1, 3), Range(1, 30))
