@@ -14,6 +14,7 @@ from kube32_controllers.resource_quota_controller import ResourceQuotaController
 from kube32_controllers.scheduler import COMPONENT as SCHEDULING
 from kube32_controllers.scheduler import Scheduler
 from kube32_controllers.serviceaccount_controller import ServiceAccountController
+from kube32_controllers.serviceaccount_token_controller import ServiceAccountTokenController
 from kube32_controllers.volume_protection import VolumeProtection
 from kube32_controllers.workload_controller import DaemonSetController, JobController
 
@@ -66,7 +67,9 @@ class Loops:
         client: LocalClient,
         recorder: Recorder,
         clock: Clock,
+        ca: str = "",
     ) -> None:
+        """ca: the certificate by which clients know the server, PEM; "" for none."""
         view = StoreView(store)
         computed = ComputedEndpoints.storages if "endpoints" in options.loops else ()
         every, at_once = options.reconcile_interval, None
@@ -96,6 +99,8 @@ class Loops:
             self._runners.append(runner(DisruptionController(table), at_once))
             self._runners.append(sweeping(ResourceQuotaController(store, table)))
             self._runners.append(runner(VolumeProtection(), at_once))
+        if "serviceaccount" in options.loops:
+            self._runners.append(runner(ServiceAccountTokenController(ca), at_once))
         self._runners += [make() for name, make in makers.items() if name in options.loops]
 
     def start(self) -> None:
