@@ -25,7 +25,7 @@ from kube32_sim.api.cel.tree import (
     Type,
     decode,
 )
-from kube32_sim.api.cel.tree_wire import put, put_number
+from kube32_sim.api.cel.tree_wire import put, put_number, read, varints
 from kube32_sim.api.cel.tree_writing import encode
 
 _TYPE = cel.Type
@@ -226,3 +226,21 @@ _expressions = st.recursive(_constants | st.builds(Ident, _ids, _texts), _around
 def test_any_tree_survives(root: Any, source_info: bytes) -> None:
     tree = Tree(root, source_info=source_info)
     assert decode(encode(tree)) == tree
+
+
+def test_types_are_written_and_read() -> None:
+    types = [Type("message", name="a.B"), Type("type_param", name="T"), Type("any"), Type("function"), Type("error")]
+    tree = Tree(Ident(0, "x"), dict(enumerate(types)), checked=True)
+    assert decode(encode(tree)) == tree
+
+
+def test_forms_that_other_writers_use() -> None:
+    """Numbers one by one instead of packed, and fields of four bytes that nobody reads."""
+    four_bytes = b"\x7d" + bytes(4)
+    message = read(put_number(2, 0) + put_number(2, 300) + four_bytes)
+    assert varints(message, 2) == [0, 300]
+
+
+def test_a_constant_of_a_wrong_kind_is_not_written() -> None:
+    with pytest.raises(ValueError, match="no constant of kind"):
+        encode(Tree(Constant(1, "string", None)))
