@@ -4,10 +4,10 @@
     program = environment.compile("object.spec.replicas <= 5", returns=(BOOL,))
     program.evaluate({"object": {...}, "request": {...}})        # True
 
-Values are plain Python (dict, list, str, int, float, bool, None, bytes, datetime, timedelta), `Optional` for variables
-of the type `optional_of(...)`, and for an authorizer `functions.authorizer.AuthorizerValue`.  So are results; one of
-Kubernetes' own types is a `Special`.  A field that a dict lacks is absent: `has()` says no, selecting it is the error
-`no such key: x`.
+Values are plain Python (dict, list, str, int, float, bool, None, bytes; datetime and timedelta not within a dict),
+`Optional` for variables of the type `optional_of(...)`, and for an authorizer `functions.authorizer.AuthorizerValue`.
+So are results; one of Kubernetes' own types is a `Special`.  A field that a dict lacks is absent: `has()` says no,
+selecting it is the error `no such key: x`.
 
 Cost: the library does not measure upstream's cost units.  It stops an expression after 10,000 iterations of its
 comprehensions, which is told as upstream's `operation cancelled: actual cost limit exceeded`.
@@ -22,8 +22,10 @@ from kube32_sim.api.cel import library
 from kube32_sim.api.cel.descriptors import all_objects
 from kube32_sim.api.cel.functions.authorizer import AuthorizerValue
 from kube32_sim.api.cel.functions.declaring import Special
+from kube32_sim.api.cel.literals import check_literals, may_have_faults
 from kube32_sim.api.cel.messages import CompileError, EvaluationError, compile_message
-from kube32_sim.api.cel.running import Optional, prepared
+from kube32_sim.api.cel.running import Optional, forbid_hidden, prepared
+from kube32_sim.api.cel.tree import decode
 from kube32_sim.api.cel.types import CelType, parse_type
 
 __all__ = ["Activation", "CompileError", "Environment", "EvaluationError", "Optional", "Program", "Special"]
@@ -79,9 +81,14 @@ class Environment:
         if self._checking is None:
             self._checking = library.checking_environment(self.variables)
         try:
-            return self._checking.compile(expression)
+            compiled = self._checking.compile(expression)
         except RuntimeError as error:
             raise CompileError(compile_message(str(error))) from None
+        if may_have_faults(expression):
+            tree = decode(compiled.serialize())
+            check_literals(tree, expression, library.is_literal)
+            forbid_hidden(tree)
+        return compiled
 
     def runnable(self, expression: str) -> tuple[library.Expression, bool]:
         """An expression as it is evaluated, and whether it gives an optional value; raises CompileError."""

@@ -9,11 +9,13 @@ values as they come, plain Python ones: that is what absent fields, `has()` and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, Protocol
 
 import yaml
+from google.protobuf import duration_pb2, timestamp_pb2
 
 from kube32_sim.api.cel.descriptors import KUBERNETES_TYPES, new_pool
 from kube32_sim.api.cel.functions import OVERLOADS, RUNNING_OVERLOADS
@@ -164,10 +166,26 @@ def _special(value: Any) -> Any:
 
 
 def _native(value: Any) -> Any:
-    """A value of ours as the library takes it."""
+    """A value of ours as the library takes it: it gives times and durations as Python's, but takes only protobuf's."""
     if isinstance(value, Special):
         return _message_class(value.type)(value=value.text)
+    if isinstance(value, datetime):
+        return timestamp(value)
+    if isinstance(value, timedelta):
+        return duration(value)
     return [_native(item) for item in value] if isinstance(value, list) else value
+
+
+def timestamp(value: datetime) -> Message:
+    made = timestamp_pb2.Timestamp()
+    made.FromDatetime(value)
+    return made
+
+
+def duration(value: timedelta) -> Message:
+    made = duration_pb2.Duration()
+    made.FromTimedelta(value)
+    return made
 
 
 @lru_cache(maxsize=1)
@@ -184,8 +202,11 @@ def _message_class(name: str) -> Callable[..., Message]:
 
 
 def activation(values: Mapping[str, Any]) -> object:
-    """The values of variables as the library takes them; special ones are `Special`."""
-    plain = {name: _native(value) if isinstance(value, Special) else value for name, value in values.items()}
+    """The values of variables as the library takes them; special ones are `Special`.
+
+    Times and durations inside dicts must be what `timestamp` and `duration` make.
+    """
+    plain = {name: value if isinstance(value, dict) else _native(value) for name, value in values.items()}
     return running_environment().Activation(plain)
 
 
@@ -204,16 +225,33 @@ def evaluate(expression: Expression, activation: object) -> Any:
     return _special(value)
 
 
-@lru_cache(maxsize=1)
-def _searching() -> Expression:
+_HELPERS = {
+    "search": "regex.extractAll(text, pattern)",
+    "matches": "''.matches(text)",
+    "duration": "duration(text)",
+    "timestamp": "timestamp(text)",
+}
+
+
+@lru_cache(maxsize=len(_HELPERS))
+def _helper(name: str) -> Expression:
     from cel_expr_python import cel
 
     config = cel.NewEnvConfigFromYaml(yaml.safe_dump({"extensions": [_OPTIONAL, {"name": "regex"}]}))
     environment = cel.NewEnv(config=config, variables={"text": cel.Type.STRING, "pattern": cel.Type.STRING})
-    return running_environment().deserialize(environment.compile("regex.extractAll(text, pattern)").serialize())
+    return running_environment().deserialize(environment.compile(_HELPERS[name]).serialize())
 
 
 def search(text: str, pattern: str) -> list[str]:
     """All matches of a pattern without groups, from left to right; EvaluationError for one that is none."""
-    found: list[str] = evaluate(_searching(), activation({"text": text, "pattern": pattern}))
+    found: list[str] = evaluate(_helper("search"), activation({"text": text, "pattern": pattern}))
     return found
+
+
+def is_literal(function: str, text: str) -> bool:
+    """Whether `duration`, `timestamp` or `matches` takes a text."""
+    try:
+        evaluate(_helper(function), activation({"text": text}))
+    except EvaluationError:
+        return False
+    return True

@@ -22,6 +22,10 @@ class EvaluationError(ValueError):
 _CODE = re.compile(r"^[A-Z_]+: ")
 _COMPILE = (
     (re.compile(r" \[[A-Z_]+\]$"), ""),
+    (
+        re.compile(r"expression of type '(.*?)' cannot be the operand of a select operation"),
+        r"type '\1' does not support field selection",
+    ),
     (re.compile(r"undefined field '([^']*)' not found in struct '[^']*'"), r"undefined field '\1'"),
 )
 _EVALUATE = (

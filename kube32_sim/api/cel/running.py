@@ -6,8 +6,8 @@ An optional value that comes from outside (a variable, a function of ours) is a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Collection
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 from kube32_sim.api.cel.functions import OVERLOADS
@@ -26,6 +26,7 @@ from kube32_sim.api.cel.tree import (
     decode,
 )
 from kube32_sim.api.cel.tree_writing import encode
+from kube32_sim.api.cel.walking import walk
 
 _OPTIONAL_FUNCTIONS = frozenset(each.name for each in OVERLOADS if each.returns.startswith("optional_type"))
 
@@ -38,14 +39,10 @@ class Optional(NamedTuple):
 
 
 def prepared(serialized: bytes, source: str, variables: Collection[str], *, optional_result: bool) -> bytes:
-    """A checked tree as it runs.  variables: the names of optional ones.
-
-    Raises CompileError for what would make the library end the process: maps of optional values.
-    """
+    """A checked tree as it runs.  variables: the names of optional ones."""
     if not (optional_result or any(mark in source for mark in ("?", "optional", *_OPTIONAL_FUNCTIONS, *variables))):
         return serialized
     tree = decode(serialized)
-    _forbid_hidden(tree)
     rewriter = _Rewriter(tree, variables)
     root = rewriter.rewrite(tree.root)
     tree.root = rewriter.wrapped_result(root) if optional_result else root
@@ -101,18 +98,11 @@ def _replaced(value: Any, replace: Callable[[Expr], Expr]) -> Any:
     return replace(value) if isinstance(value, Expr) else value
 
 
-def walk(expr: Any) -> Iterator[Any]:
-    """An expression and all that is in it, entries of maps too."""
-    yield expr
-    for each in fields(expr):
-        value = getattr(expr, each.name)
-        for item in value if isinstance(value, list) else (value,):
-            if is_dataclass(item):
-                yield from walk(item)
+def forbid_hidden(tree: Tree) -> None:
+    """Optional values must stay where their type is known, and out of maps: the library ends the process over them.
 
-
-def _forbid_hidden(tree: Tree) -> None:
-    """Optional values must stay where their type is known, and out of maps: the library ends the process over them."""
+    Raises CompileError.
+    """
     for expr in walk(tree.root):
         if isinstance(expr, StructExpr):
             values = [entry.value for entry in expr.entries if not entry.optional]
