@@ -78,6 +78,12 @@ class Environment:
 
     def checked(self, expression: str) -> library.Expression:
         """The checked expression of the library, whose tree cost estimation reads; raises CompileError."""
+        compiled = self._compiled(expression)
+        if may_have_faults(expression):
+            check_literals(decode(compiled.serialize()), expression, library.is_literal)
+        return compiled
+
+    def _compiled(self, expression: str) -> library.Expression:
         if self._checking is None:
             self._checking = library.checking_environment(self.variables)
         try:
@@ -85,14 +91,15 @@ class Environment:
         except RuntimeError as error:
             raise CompileError(compile_message(str(error))) from None
         if may_have_faults(expression):
-            tree = decode(compiled.serialize())
-            check_literals(tree, expression, library.is_literal)
-            forbid_hidden(tree)
+            forbid_hidden(decode(compiled.serialize()))
         return compiled
 
     def runnable(self, expression: str) -> tuple[library.Expression, bool]:
-        """An expression as it is evaluated, and whether it gives an optional value; raises CompileError."""
-        checked = self.checked(expression)
+        """An expression as it is evaluated, and whether it gives an optional value; raises CompileError.
+
+        What `check` asks of literals is not asked of it: maps may have values of all types.
+        """
+        checked = self._compiled(expression)
         optional = str(checked.return_type()).startswith("optional_type")
         names = [name for name, kind in self.variables.items() if kind.name == "optional_type"]
         tree = prepared(checked.serialize(), expression, names, optional_result=optional)

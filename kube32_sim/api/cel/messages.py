@@ -44,7 +44,39 @@ _EVALUATE = (
 
 def compile_message(text: str) -> str:
     """A compile error as cel-go words it: `ERROR: <input>:1:1: undeclared reference to 'x' (in container '')…`."""
-    return _first(_CODE.sub("", text), _COMPILE, every=True)
+    return _UNDECLARED.sub(_undeclared, _first(_CODE.sub("", text), _COMPILE, every=True))
+
+
+_UNDECLARED = re.compile(
+    r"ERROR: <input>:(\d+):(\d+): undeclared reference to '([\w.]+)' \(in container ''\)\n \| (.*)\n \| \.*\^"
+)
+_QUALIFIED = re.compile(r"(?:[_a-zA-Z]\w*\s*\.\s*)*[_a-zA-Z]\w*\s*$")
+_MESSAGE = re.compile(r"[\w.]+\s*\{")
+
+
+def _undeclared(found: re.Match[str]) -> str:
+    """cel-go names the first part of `a.b.c`, and where it begins; of a message literal it shows where the brace is."""
+    line, name, source = found[1], found[3], found[4]
+    column = int(found[2]) - 1
+    literal, qualified = _MESSAGE.match(source, column), _QUALIFIED.search(source[:column])
+    if literal is not None:
+        column = literal.end() - 1
+    elif "." in name and qualified is not None:
+        name, column = name.partition(".")[0], qualified.start()
+    what = f"undeclared reference to '{name}' (in container '')"
+    return f"ERROR: <input>:{line}:{column + 1}: {what}\n | {source}\n | {'.' * column}^"
+
+
+_UNDECLARED = re.compile(r"(\d+)(: undeclared reference to ')([\w.]+)\.\w+('[^\n]*\n \| )([^\n]*)(\n \| )\.*\^")
+
+
+def _root_undeclared(found: re.Match[str]) -> str:
+    """Of `a.b.c` it is `a` that nobody declared, and cel-go tells where that stands."""
+    column, told, path, end, line, dots = found.groups()
+    start = int(column) - 1 - len(path)
+    if not line.startswith(path, max(start, 0)):
+        return found.group()
+    return f"{start + 1}{told}{path.partition('.')[0]}{end}{line}{dots}{'.' * start}^"
 
 
 def evaluation_message(text: str) -> str:
