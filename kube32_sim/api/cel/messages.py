@@ -67,18 +67,6 @@ def _undeclared(found: re.Match[str]) -> str:
     return f"ERROR: <input>:{line}:{column + 1}: {what}\n | {source}\n | {'.' * column}^"
 
 
-_UNDECLARED = re.compile(r"(\d+)(: undeclared reference to ')([\w.]+)\.\w+('[^\n]*\n \| )([^\n]*)(\n \| )\.*\^")
-
-
-def _root_undeclared(found: re.Match[str]) -> str:
-    """Of `a.b.c` it is `a` that nobody declared, and cel-go tells where that stands."""
-    column, told, path, end, line, dots = found.groups()
-    start = int(column) - 1 - len(path)
-    if not line.startswith(path, max(start, 0)):
-        return found.group()
-    return f"{start + 1}{told}{path.partition('.')[0]}{end}{line}{dots}{'.' * start}^"
-
-
 def evaluation_message(text: str) -> str:
     """An error met during evaluation as cel-go words it."""
     pattern = text.partition("invalid regular expression: ")[2]
