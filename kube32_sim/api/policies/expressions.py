@@ -129,7 +129,7 @@ class Expression(NamedTuple):
             raise Fault(f"compilation error: {self.fault}")
         try:
             return self.program.evaluate(activation)
-        except EvaluationError as error:
+        except (CompileError, EvaluationError) as error:
             raise Fault(f"expression '{self.source}' resulted in error: {error}") from None
 
 

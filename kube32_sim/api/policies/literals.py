@@ -44,20 +44,31 @@ class Literals(NamedTuple):
     names: dict[str, str]
 
 
+class _Frame:
+    """A bracket that is open.  type: of a literal; "" for any other.  optional: of the field that was read last."""
+
+    __slots__ = ("optional", "type", "wrapped")
+
+    def __init__(self, kind: str) -> None:
+        self.type = kind
+        self.optional = False
+        self.wrapped = False
+        """Whether the value being read is inside a `dyn(...)`, without which a map's values must be of one type."""
+
+
 class _Reader:
-    """One walk over a source.  open: what encloses the place, innermost last; of a literal its type, else ""."""
+    """One walk over a source.  open: what encloses the place, innermost last.  starts: a field may begin here."""
 
     def __init__(self) -> None:
         self.checked: list[str] = []
         self.evaluated: list[str] = []
         self.fields: dict[str, dict[str, CelType]] = {}
         self.names: dict[str, str] = {}
-        self.open: list[str] = []
+        self.open = [_Frame("")]
         self.before = ""
         self.starts = False
 
     def read(self, source: str) -> None:
-        """starts: a field of a literal may begin here.  pending: a type whose brace comes next."""
         pending = ""
         for found in _TOKEN.finditer(source):
             kind, text = found.lastgroup, found.group()
@@ -71,35 +82,43 @@ class _Reader:
             else:
                 self._copy(text)
             if kind != "skip":
+                self.starts = bool(self.open[-1].type) and (text in "{," or (self.starts and text == "?"))
                 self.before = text
-                self.starts = bool(self.open and self.open[-1]) and (text in "{," or (self.starts and text == "?"))
 
     def _copy(self, text: str) -> None:
         self.checked.append(text)
         self.evaluated.append(text)
 
     def _literal(self, text: str) -> str:
-        name = re.sub(r"\s", "", text)
-        safe = text.replace(".", "_")
-        flat = re.sub(r"\s", "", safe)
-        self.names[flat] = name
+        """The type of the literal whose brace comes next, as it is named while it is checked."""
+        flat = re.sub(r"\s", "", text.replace(".", "_"))
+        self.names[flat] = re.sub(r"\s", "", text)
         self.fields.setdefault(flat, {})
         self.checked.append(flat.ljust(len(text)))
         return flat
 
     def _mark(self, text: str, pending: str) -> None:
+        frame = self.open[-1]
+        if frame.wrapped and text in ",)]}":
+            self.evaluated.append(")")
+            frame.wrapped = False
         self._copy(text)
         if text in _OPENING:
-            self.open.append(pending)
+            self.open.append(_Frame(pending))
             if pending:
-                self.evaluated.append(f'"\\u0000type": "{self.names[pending]}", ')
-        elif text in _CLOSING and self.open:
+                self.evaluated.append(f'"\\u0000type": dyn("{self.names[pending]}"), ')
+        elif text in _CLOSING and len(self.open) > 1:
             self.open.pop()
+        elif frame.type and text == ":" and not frame.wrapped and not frame.optional:
+            self.evaluated.append("dyn(")
+            frame.wrapped = True
 
     def _field(self, text: str) -> None:
+        frame = self.open[-1]
+        frame.optional = self.before == "?"
         self.checked.append(text)
         self.evaluated.append(f'"{text}"')
-        self.fields[self.open[-1]].setdefault(text, DYN)
+        self.fields[frame.type].setdefault(text, DYN)
 
 
 def read_literals(source: str) -> Literals:

@@ -8,34 +8,41 @@ import pytest
 
 from kube32_sim.api.policies.literals import TYPE_KEY, as_written, plain, read_literals, type_faults
 
-T = '"\\u0000type": '
+
+def t(name: str, fields: str = "") -> str:
+    """A literal as it is evaluated."""
+    return f'{{"\\u0000type": dyn("{name}"), {fields}}}'
 
 
 @pytest.mark.parametrize(
     ("source", "checked", "evaluated"),
     [
         ("object.spec", "object.spec", "object.spec"),
-        ("Object{}", "Object{}", f'{{{T}"Object", }}'),
-        ("Object{spec: x}", "Object{spec: x}", f'{{{T}"Object", "spec": x}}'),
+        ("Object{}", "Object{}", t("Object")),
+        ("Object{spec: x}", "Object{spec: x}", t("Object", '"spec":dyn( x)')),
         (
             "Object{spec: Object.spec{replicas: 3}}",
             "Object{spec: Object_spec{replicas: 3}}",
-            f'{{{T}"Object", "spec": {{{T}"Object.spec", "replicas": 3}}}}',
+            t("Object", '"spec":dyn( ' + t("Object.spec", '"replicas":dyn( 3)') + ")"),
         ),
-        ("Object.a . b {c: 1}", "Object_a_b   {c: 1}", f' {{{T}"Object.a.b", "c": 1}}'),
-        ('Object{?a: x, b: {"c": d}}', 'Object{?a: x, b: {"c": d}}', f'{{{T}"Object", ?"a": x, "b": {{"c": d}}}}'),
+        ("Object.a . b {c: 1}", "Object_a_b   {c: 1}", " " + t("Object.a.b", '"c":dyn( 1)')),
         (
-            "Object{a: f(x, y), b: [p, q]}",
-            "Object{a: f(x, y), b: [p, q]}",
-            f'{{{T}"Object", "a": f(x, y), "b": [p, q]}}',
+            'Object{?a: x ? y : z, b: {"c": d}}',
+            'Object{?a: x ? y : z, b: {"c": d}}',
+            t("Object", '?"a": x ? y : z, "b":dyn( {"c": d})'),
+        ),
+        (
+            "Object{a: f(x, y), b: [p ? q : r, s], c: p ? q : r}",
+            "Object{a: f(x, y), b: [p ? q : r, s], c: p ? q : r}",
+            t("Object", '"a":dyn( f(x, y)), "b":dyn( [p ? q : r, s]), "c":dyn( p ? q : r)'),
         ),
         ('"Object{a: 1}"', '"Object{a: 1}"', '"Object{a: 1}"'),
         ("// Object{a: 1}\nx", "// Object{a: 1}\nx", "// Object{a: 1}\nx"),
         ("x.Object{a: 1}", "x.Object{a: 1}", "x.Object{a: 1}"),
         ("Objects{a: 1}", "Objects{a: 1}", "Objects{a: 1}"),
         ("Object.spec", "Object.spec", "Object.spec"),
-        ('[JSONPatch{op: "add"}]', '[JSONPatch{op: "add"}]', f'[{{{T}"JSONPatch", "op": "add"}}]'),
-        ("}}Object{a", "}}Object{a", f'}}}}{{{T}"Object", "a"'),
+        ('[JSONPatch{op: "add"}]', '[JSONPatch{op: "add"}]', "[" + t("JSONPatch", '"op":dyn( "add")') + "]"),
+        ("}}Object{a", "}}Object{a", '}}{"\\u0000type": dyn("Object"), "a"'),
     ],
 )
 def test_literals_are_read_off_the_source(source: str, checked: str, evaluated: str) -> None:
