@@ -74,7 +74,8 @@ def plan_deletion(
         metadata["deletionTimestamp"] = _after(now, seconds, now)
         if "generation" in metadata and (row.generation or graceful) and row.strategy.counts_deletion:
             metadata["generation"] += 1
-    metadata["deletionGracePeriodSeconds"] = seconds
+    if row.strategy.counts_deletion:
+        metadata["deletionGracePeriodSeconds"] = seconds
     row.strategy.mark_deleting(obj)
     gone = not finalizers and seconds == 0 and row.strategy.releasable(obj)
     return obj, gone

@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sortedcontainers import SortedDict
 
-from kube32_sim.api.meta import field_reader
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.clock import Clock
 from kube32_sim.storage.interface import (
@@ -30,6 +28,7 @@ from kube32_sim.storage.interface import (
     Store,
     Updater,
 )
+from kube32_sim.storage.memory_bucket import Bucket
 from kube32_sim.storage.memory_pulse import MemoryPulse
 from kube32_sim.storage.objects import Decoded, Event, StoredObject
 
@@ -39,54 +38,6 @@ Listener = Callable[[Event], None]
 TRIM_STRIDE = 16
 """Heartbeats after which the history is looked at."""
 _SORTED = orjson.OPT_SORT_KEYS
-
-
-class Bucket:
-    """The objects of one type: in key order, by indexed field, and their part of the log."""
-
-    def __init__(self, storage: Storage, row: ResourceType) -> None:
-        self.storage = storage
-        self.row = row
-        self.values = field_reader(row)
-        self.objects: SortedDict = SortedDict()
-        self.indexes: dict[tuple[str, str], dict[str, StoredObject]] = {}
-        self.events: deque[Event] = deque()
-        self.oldest = 0
-
-    def put(self, stored: StoredObject, previous: StoredObject | None) -> None:
-        self.objects[stored.key] = stored
-        for field in self.row.indexed:
-            value = stored.value(field)
-            if previous is not None and previous.value(field) != value:
-                self._unindex(previous, field)
-            self.indexes.setdefault((field, value), {})[stored.key] = stored
-
-    def renew(self, stored: StoredObject) -> None:
-        """In the place of the one of its key, which has the same metadata and fields."""
-        dict.__setitem__(self.objects, stored.key, stored)  # the order of keys stays
-        for field in self.row.indexed:
-            self.indexes[field, stored.value(field)][stored.key] = stored
-
-    def drop(self, stored: StoredObject) -> None:
-        del self.objects[stored.key]
-        for field in self.row.indexed:
-            self._unindex(stored, field)
-
-    def _unindex(self, stored: StoredObject, field: str) -> None:
-        entries = self.indexes[field, stored.value(field)]
-        del entries[stored.key]
-        if not entries:
-            del self.indexes[field, stored.value(field)]
-
-    def count_after(self, namespace: str, after: str) -> int:
-        end = self.objects.bisect_left(f"{namespace}0") if namespace else len(self.objects)
-        return int(end - self.objects.bisect_right(after))
-
-    def keys(self, namespace: str, after: str | None = None) -> Iterator[str]:
-        if not namespace:
-            return iter(self.objects if after is None else self.objects.irange(after, None, (False, True)))
-        low = f"{namespace}/" if after is None else after
-        return iter(self.objects.irange(low, f"{namespace}0", (False, False)))  # "0" follows "/"
 
 
 class MemoryStore:
@@ -259,7 +210,7 @@ class MemoryStore:
         bucket = self._buckets.get(storage)
         if bucket is None:
             return
-        bucket.row, bucket.values, bucket.indexes = row, field_reader(row), {}
+        bucket.retype(row)
         for old in list(dict.values(bucket.objects)):
             obj = change(old.copy())
             stored = StoredObject(storage, old.key, obj, old.revision, row.fields, bucket.values(obj), self._decoded)

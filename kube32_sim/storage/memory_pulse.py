@@ -8,7 +8,8 @@ from kube32_sim.storage.interface import Heartbeat
 from kube32_sim.storage.objects import StoredObject
 
 if TYPE_CHECKING:
-    from kube32_sim.storage.memory import Bucket, MemoryStore
+    from kube32_sim.storage.memory import MemoryStore
+    from kube32_sim.storage.memory_bucket import Bucket
 
 
 class MemoryPulse:

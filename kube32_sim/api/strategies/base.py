@@ -62,7 +62,7 @@ class Strategy:
     unconditional_update = True
     #: a write of the status is a report, which counts though it may say nothing new (see `Registry`).
     status_is_report = False
-    #: a DELETE that only marks the object makes a new generation of it.
+    #: a DELETE that only marks the object makes a new generation of it, and tells of the time it has.
     counts_deletion = True
     #: DELETE answers the deleted object instead of a Status (upstream: ReturnDeletedObject).
     returns_deleted = False
