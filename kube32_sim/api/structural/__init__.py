@@ -12,12 +12,13 @@ from functools import cached_property
 from typing import Any
 
 from kube32_sim.api.decode import TOO_DEEP, DecodeError
-from kube32_sim.api.errors import FieldError
+from kube32_sim.api.errors import FieldError, invalid_value
 from kube32_sim.api.managed.shapes import Shape
 from kube32_sim.api.structural import defaulting
 from kube32_sim.api.structural.checking import Checker
-from kube32_sim.api.structural.embedded import coerce, embedded_faults, is_embedded
+from kube32_sim.api.structural.embedded import coerce, embedded_faults, is_embedded, mend
 from kube32_sim.api.structural.explaining import explain, explain_object
+from kube32_sim.api.structural.faults import NOWHERE
 from kube32_sim.api.structural.lists import is_set_or_map, list_faults
 from kube32_sim.api.structural.owning import shape_of_object
 from kube32_sim.api.structural.pruning import Pruner
@@ -37,12 +38,13 @@ class StructuralSchema:
     def __init__(self, schema: JsonObject) -> None:
         self._schema = schema
 
-    def prune(self, obj: JsonObject, *, preserve: bool = False) -> tuple[JsonObject, list[str]]:
+    def prune(self, obj: JsonObject, *, preserve: bool = False, stored: bool = False) -> tuple[JsonObject, list[str]]:
         """A new object, and the paths of the fields that it has not because nobody knows them.
 
         obj: without apiVersion and kind; its metadata, which is typed already, is in the result as it is, nothing else
         is shared.  Nulls that may not be there and have no default are gone, too.  preserve: of
-        spec.preserveUnknownFields; drops nothing.  Raises DecodeError where an embedded resource cannot be decoded.
+        spec.preserveUnknownFields; drops nothing.  Raises DecodeError where an embedded resource cannot be decoded;
+        stored: of an object that was stored before; its bad fields go instead.
         """
         unknown: list[str] = []
         try:
@@ -52,6 +54,8 @@ class StructuralSchema:
         unknown.sort()
         if self._embedded is not None:
             dropped: list[str] = []
+            if stored:
+                self._embedded.visit(made, "", lambda _, value, __: mend(value))
             self._embedded.visit(made, "", lambda _, value, path: dropped.extend(coerce(value, path)))
             unknown += sorted(dropped)
         return made, unknown
@@ -73,15 +77,19 @@ class StructuralSchema:
         old: what obj is to replace; what did not change is not held against it, except embedded resources and what is
         missing or too much at the very root.
         """
-        found: list[FieldError] = []
-        if not self._checker.valid(obj):
-            explained = explain(self._checked, obj) if old is None else explain_object(self._checked, obj, old)
-            found += [fault.error("") for fault in explained.faults.values()]
+        try:
+            found = [] if self._checker.valid(obj) else self._explained(obj, old)
+        except RecursionError:
+            return [invalid_value(NOWHERE, "", TOO_DEEP)]
         if self._embedded is not None:
             self._embedded.visit(obj, "", lambda _, value, path: found.extend(embedded_faults(value, path)))
         if self._lists is not None and (old is None or not _repetitions(self._lists, old)):
             found += _repetitions(self._lists, obj)
         return found
+
+    def _explained(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
+        findings = explain(self._checked, obj) if old is None else explain_object(self._checked, obj, old)
+        return [fault.error("") for fault in findings.faults.values()]
 
     def shape(self) -> Shape:
         """What is managed by itself: typed metadata, and the rest by its list types and map types."""

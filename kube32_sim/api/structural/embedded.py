@@ -47,6 +47,28 @@ def coerce(value: Any, path: str) -> list[str]:
     return [f"{at}.{each}" for each in unknown]
 
 
+def mend(value: Any) -> None:
+    """Drops what `coerce` would refuse, in place: from objects that were stored when nobody looked."""
+    if not isinstance(value, dict):
+        return
+    for name in ("apiVersion", "kind"):
+        if not isinstance(value.get(name, ""), str):
+            del value[name]
+    metadata = value.get("metadata")
+    if isinstance(metadata, dict):
+        value["metadata"] = {name: item for name, item in metadata.items() if _decodes({name: item})}
+    elif metadata is not None:
+        del value["metadata"]
+
+
+def _decodes(metadata: JsonObject) -> bool:
+    try:
+        decode_value(metadata, _OBJECT_META)
+    except DecodeError:
+        return False
+    return True
+
+
 def embedded_faults(value: Any, path: str) -> list[FieldError]:
     """Failures of apiVersion, kind and metadata."""
     if not isinstance(value, dict):

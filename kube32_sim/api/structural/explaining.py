@@ -14,6 +14,7 @@ from typing import Any
 from kube32_sim.api.managed.gotext import quoted
 from kube32_sim.api.structural.correlation import Pair
 from kube32_sim.api.structural.faults import Fault, invalid, missing, not_in, over, placeless, wrong_type
+from kube32_sim.api.structural.formats import format_check
 from kube32_sim.api.structural.scalars import number_faults, string_faults
 from kube32_sim.api.structural.values import additional, format_of, items_of, json_type, same, types_of, whole
 
@@ -75,7 +76,7 @@ def _explain(schema: JsonObject, value: Any, name: str, pair: Pair | None) -> Fi
 def _by_kind(schema: JsonObject, value: Any, name: str, pair: Pair | None) -> Iterable[Findings]:
     if isinstance(value, str):
         yield Findings(string_faults(schema, value, name))
-        if format_of(schema):
+        if format_check(format_of(schema)) is not None:
             yield Findings()
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield Findings(number_faults(schema, value, name), 1)

@@ -88,13 +88,24 @@ def test_an_embedded_resource_that_cannot_be_decoded(value: JsonObject, why: str
     assert str(refused.value) == why
 
 
+def test_an_embedded_resource_that_was_stored_before_loses_what_cannot_be_decoded() -> None:
+    schema = StructuralSchema({"type": "object", "properties": {"a": {**EMBEDDED, KEEPING: True}, "b": EMBEDDED}})
+    bad = {"kind": 1, "apiVersion": "v1", "metadata": {"name": 1, "labels": {"a": "b"}}}
+    made, unknown = schema.prune({"metadata": {}, "a": bad, "b": {"metadata": "x"}}, stored=True)
+    assert made == {"metadata": {}, "a": {"apiVersion": "v1", "metadata": {"labels": {"a": "b"}}}, "b": {}}
+    assert unknown == []
+
+
 def test_metadata_stays_as_it_is_and_what_is_preserved_is_a_copy() -> None:
     obj: JsonObject = {"metadata": {"name": "a"}, "spec": {"a": [1]}, "other": {"b": 1}}
     made, unknown = StructuralSchema({"type": "object"}).prune(obj, preserve=True)
-    assert made == obj and unknown == []
-    assert made["metadata"] is obj["metadata"] and made["spec"]["a"] is not obj["spec"]["a"]
+    assert made == obj
+    assert unknown == []
+    assert made["metadata"] is obj["metadata"]
+    assert made["spec"]["a"] is not obj["spec"]["a"]
     made, unknown = StructuralSchema({"type": "object"}).prune(obj)
-    assert made == {"metadata": {"name": "a"}} and unknown == ["other", "spec"]
+    assert made == {"metadata": {"name": "a"}}
+    assert unknown == ["other", "spec"]
 
 
 def test_an_object_that_is_too_deep_is_refused() -> None:
@@ -137,7 +148,8 @@ def test_a_default_in_metadata_does_not_change_the_metadata_that_others_hold() -
     held: JsonObject = {}
     obj = {"metadata": held}
     StructuralSchema({"type": "object", "properties": {"metadata": metadata}}).default(obj)
-    assert obj == {"metadata": {"name": "x"}} and held == {}
+    assert obj == {"metadata": {"name": "x"}}
+    assert held == {}
 
 
 def test_whether_a_schema_has_defaults() -> None:

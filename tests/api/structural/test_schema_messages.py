@@ -91,7 +91,7 @@ ONE_FAULT: list[tuple[JsonObject, Any, list[tuple[str, str, str]]]] = [
     (
         {"type": "array", "uniqueItems": True},
         [1, 2, 1],
-        of_x(INVALID, "\"\": spec.x in body shouldn't contain duplicates"),
+        of_x(INVALID, '"": spec.x in body shouldn\'t contain duplicates'),
     ),
     (
         {"type": "array", "items": STRING},
@@ -205,3 +205,11 @@ def test_paths_at_the_root() -> None:
 def test_a_pattern_that_is_none_refuses_everything() -> None:
     (fault,) = found({**STRING, "pattern": "(?=a)"}, "a")
     assert fault[2].startswith('"a": spec.x in body should match \'(?=a), but pattern is invalid: ')
+
+
+def test_a_value_that_is_too_deep() -> None:
+    schema: JsonObject = STRING
+    value: Any = 5
+    for _ in range(900):
+        schema, value = {"type": "object", "properties": {"a": schema}}, {"a": value}
+    assert found(schema, value) == [(INVALID, "<nil>", '"": exceeded max depth')]
