@@ -10,7 +10,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import at_rest, boards, clock, customs, lists, requests, scheduling, watches
+from benchmarks import at_rest, boards, clock, customs, lists, rbac, requests, scheduling, watches
 from benchmarks.kestrel import KESTREL
 from benchmarks.measuring import Bench, Figure
 from benchmarks.table import amount, table, to_json
@@ -40,6 +40,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "boards": boards.boards,
     "day": clock.day,
     "failure": clock.failure,
+    "rbac": rbac.decisions,
     **KESTREL,
 }
 

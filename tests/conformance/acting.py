@@ -11,6 +11,8 @@ Key = tuple[str, str]
 """(group, plural): of stored objects, as `ResourceType.storage`."""
 
 _COMPUTED = "computed from Services and pods; writes are refused (405) while the loop `endpoints` runs"
+_RBAC = "with `--authorization-mode=RBAC` callers may do what they allow"
+_REVIEWED = "answered as `--authorization-mode` has it"
 
 ACTED_ON: Mapping[Key, str] = {
     ("", "pods"): "the scheduler places them, boards run them; lost ones are evicted, finished ones collected",
@@ -27,6 +29,10 @@ ACTED_ON: Mapping[Key, str] = {
     ("apps", "deployments"): "kube32's own rule: they make their pods themselves, without ReplicaSets",
     ("apps", "daemonsets"): "a pod on every node",
     ("batch", "jobs"): "pods until they have completed, with back-off and policies",
+    ("rbac.authorization.k8s.io", "roles"): _RBAC,
+    ("rbac.authorization.k8s.io", "rolebindings"): _RBAC,
+    ("rbac.authorization.k8s.io", "clusterroles"): f"{_RBAC}; those with an `aggregationRule` are made of others",
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): _RBAC,
     ("policy", "poddisruptionbudgets"): "status is kept, evictions go by it",
     ("admissionregistration.k8s.io", "validatingadmissionpolicies"): "writes are refused or warned of by them",
     ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"): "put policies to use",
@@ -49,10 +55,6 @@ DATA: Mapping[Key, str] = {
 
 SILENT: Mapping[Key, str] = {
     ("", "componentstatuses"): "the list is empty",
-    ("rbac.authorization.k8s.io", "roles"): "not evaluated: whoever may call may do everything",
-    ("rbac.authorization.k8s.io", "rolebindings"): "not evaluated: whoever may call may do everything",
-    ("rbac.authorization.k8s.io", "clusterroles"): "not evaluated: whoever may call may do everything",
-    ("rbac.authorization.k8s.io", "clusterrolebindings"): "not evaluated: whoever may call may do everything",
     ("flowcontrol.apiserver.k8s.io", "flowschemas"): "limit nothing",
     ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): "limit nothing",
     ("apiextensions.k8s.io", "customresourcedefinitions"): "their resources are not served yet, and a warning says so",
@@ -72,10 +74,10 @@ ANSWERED: Mapping[Key, str] = {
     ("", "bindings"): "binds a pod to a node",
     ("authentication.k8s.io", "selfsubjectreviews"): "tells who asks",
     ("authentication.k8s.io", "tokenreviews"): "tells whose a token is",
-    ("authorization.k8s.io", "localsubjectaccessreviews"): "allows everything",
-    ("authorization.k8s.io", "selfsubjectaccessreviews"): "allows everything",
-    ("authorization.k8s.io", "selfsubjectrulesreviews"): "allows everything",
-    ("authorization.k8s.io", "subjectaccessreviews"): "allows everything",
+    ("authorization.k8s.io", "localsubjectaccessreviews"): _REVIEWED,
+    ("authorization.k8s.io", "selfsubjectaccessreviews"): _REVIEWED,
+    ("authorization.k8s.io", "selfsubjectrulesreviews"): _REVIEWED,
+    ("authorization.k8s.io", "subjectaccessreviews"): _REVIEWED,
     ("sim.kube32.io", "clocks"): "tells the cluster's time and moves a virtual clock",
 }
 """Nothing is stored, a request is answered."""
