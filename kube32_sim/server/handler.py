@@ -17,6 +17,7 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server import impersonation, openid
+from kube32_sim.server.aggregation import refuse_aggregated
 from kube32_sim.server.answers import answer, finish, plain_not_found, quoted
 from kube32_sim.server.authentication import Authenticator
 from kube32_sim.server.authorization import attributes_of, demand, demand_creation
@@ -78,6 +79,7 @@ class Handler:
         if request.method == "HEAD":
             return answer(b"", 405)
         if paths.not_found_is_plain(self._registry.table, info):
+            refuse_aggregated(self._registry.store, info)
             return plain_not_found()
         call = Call(request, info, query, user, paths.resolve(self._registry.table, info))
         old = deprecation(call.row)
@@ -102,6 +104,7 @@ class Handler:
         if found is not None:
             return found
         if info.kind == "other" or (info.kind == "discovery" and paths.not_found_is_plain(self._registry.table, info)):
+            refuse_aggregated(self._registry.store, info)
             return plain_not_found()
         if request.method != "GET" and has_route(info):
             raise errors.method_not_allowed()

@@ -266,6 +266,13 @@ _LOCAL = {
     "message": "Local APIServices are always available",
 }
 """What upstream says of an APIService without a service: the server itself serves its group."""
+_NOT_FORWARDED = {
+    "type": "Available",
+    "status": "False",
+    "reason": "NotForwarded",
+    "message": "kube32-sim forwards no requests to other API servers",
+}
+"""What is said of one that leaves its group to another server."""
 
 
 class ApiService(Unversioned):
@@ -278,8 +285,8 @@ class ApiService(Unversioned):
 
     def prepare_create(self, obj: JsonObject, context: Context) -> None:
         super().prepare_create(obj, context)
-        if not (obj.get("spec") or {}).get("service"):
-            obj["status"] = {"conditions": [_LOCAL | {"lastTransitionTime": context.now}]}
+        remote = (obj.get("spec") or {}).get("service")
+        obj["status"] = {"conditions": [(_NOT_FORWARDED if remote else _LOCAL) | {"lastTransitionTime": context.now}]}
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         return path_segment(name, prefix=prefix)
