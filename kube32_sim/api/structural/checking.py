@@ -6,10 +6,12 @@ do.  They are made when first needed.  What is wrong with a value that is not va
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
-from kube32_sim.api.structural.explaining import explain, is_in, repeats
+from kube32_sim.api.structural.explaining import is_in, repeats
 from kube32_sim.api.structural.formats import format_check
 from kube32_sim.api.structural.patterns import PatternError, searcher
 from kube32_sim.api.structural.scalars import number_demands, number_faults, string_demands
@@ -59,18 +61,20 @@ class Checker:
         return test is None or test(value)
 
 
-_shared: dict[tuple[str, bool], Tests] = {}
-"""Of schemas that say nothing but their type."""
-_SILENT = frozenset(("type", "nullable", "description", "title", "default", "example"))
+_OF_PARTS = frozenset(("properties", "additionalProperties", "items", "anyOf", "oneOf", "allOf", "not"))
+_SILENT = frozenset(("description", "title", "default", "example", "externalDocs", "x-kubernetes-validations"))
 
 
 def tests_of(schema: JsonObject) -> Tests:
-    if not (schema.keys() - _SILENT):
-        key = (schema.get("type") or "", bool(schema.get("nullable")))
-        if key not in _shared:
-            _shared[key] = _tests_of(schema)
-        return _shared[key]
-    return _tests_of(schema)
+    """Schemas without parts that say the same have their tests in common: there are many of them, in all definitions."""
+    if not _OF_PARTS.isdisjoint(schema):
+        return _tests_of(schema)
+    return _common_tests(json.dumps({key: schema[key] for key in sorted(schema.keys() - _SILENT)}))
+
+
+@lru_cache(maxsize=4096)
+def _common_tests(schema: str) -> Tests:
+    return _tests_of(json.loads(schema))
 
 
 def _tests_of(schema: JsonObject) -> Tests:
@@ -239,8 +243,15 @@ def _enum_test(schema: JsonObject, kind: type) -> Test | None:
 
 
 def _logic_tests(schema: JsonObject) -> list[Test]:
-    """anyOf, oneOf, allOf and not are few and small: they are explained right away."""
-    parts = {key: schema[key] for key in ("anyOf", "oneOf", "allOf", "not") if schema.get(key) not in (None, [])}
-    if not parts:
-        return []
-    return [lambda value: not explain(parts, value).faults]
+    """anyOf, oneOf, allOf, not."""
+    found: list[Test] = []
+    if some := [Checker(each) for each in schema.get("anyOf") or ()]:
+        found.append(lambda value: any(each.valid(value) for each in some))
+    if one := [Checker(each) for each in schema.get("oneOf") or ()]:
+        found.append(lambda value: sum(each.valid(value) for each in one) == 1)
+    if every := [Checker(each) for each in schema.get("allOf") or ()]:
+        found.append(lambda value: all(each.valid(value) for each in every))
+    if schema.get("not") is not None:
+        refused = Checker(schema["not"])
+        found.append(lambda value: not refused.valid(value))
+    return found
