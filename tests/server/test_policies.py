@@ -209,3 +209,35 @@ async def test_pods_are_created_by_nobody_past_a_policy() -> None:
         await cluster.client.delete(VALIDATING[1], "", "b")
         await cluster.advance("120s")
         assert (await cluster.client.list(PODS, "default")).items
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "{op: 'remove', path: '/metadata'}",
+        "{op: 'remove', path: '/metadata/name'}",
+        "{op: 'replace', path: '/metadata/name', value: 'other'}",
+        "{op: 'replace', path: '/metadata/namespace', value: 'kube-system'}",
+        "{op: 'add', path: '/metadata/uid', value: 'x'}",
+        "{op: 'add', path: '/metadata/managedFields', value: [{}]}",
+        "{op: 'add', path: '/metadata/resourceVersion', value: '1'}",
+        "{op: 'add', path: '/metadata/deletionTimestamp', value: 'x'}",
+        "{op: 'remove', path: '/spec'}",
+        "{op: 'replace', path: '/spec', value: 3}",
+        "{op: 'replace', path: '/apiVersion', value: 'v2'}",
+    ],
+)
+async def test_no_mutation_breaks_the_server(bare: Cluster, wire: Wire, operation: str) -> None:
+    await bare.client.create(DEPLOYMENTS, "default", deployment("before"))
+    await put(bare, mutating_policy(f"[JSONPatch{operation}]", rules=rules("deployments")), binding(), kind=MUTATING)
+    created = await post(wire, deployment())
+    patch = {"spec": {"replicas": 2}}
+    changed = await wire("PATCH", f"{PATH}/before", patch, Content_Type="application/merge-patch+json")
+    path = f"{PATH}/before?fieldManager=me&force=true"
+    applied = await wire(
+        "PATCH",
+        path,
+        {"apiVersion": "apps/v1", "kind": "Deployment", **deployment("before")},
+        Content_Type="application/apply-patch+yaml",
+    )
+    assert max(answer.status for answer in (created, changed, applied)) < 500

@@ -14,14 +14,14 @@ from kube32_sim.api.admission_request import NAMESPACES, AdmissionRequest
 from kube32_sim.api.authorization import Attributes, Authorizer
 from kube32_sim.api.cel.environment import Activation
 from kube32_sim.api.cel.functions.authorizer import AuthorizerValue
-from kube32_sim.api.policies.expressions import RUNNING, VARIABLES, Expression, Fault
+from kube32_sim.api.policies.expressions import RUNNING, VARIABLES, Expression, Fault, stands_alone
 from kube32_sim.api.resources import ResourceType
 
 JsonObject = dict[str, Any]
 
 _HIDDEN = ("managedFields", "ownerReferences", "selfLink")
 """Metadata of a namespace that `namespaceObject` does not show."""
-_missing = re.compile(r"no such key: (\w+)$").search
+_missing = re.compile(rf"no such (?:key: |attribute\(s\): {VARIABLES}\.)(\w+)$").search
 
 
 def request_values(request: AdmissionRequest, row: ResourceType) -> JsonObject:
@@ -91,7 +91,9 @@ class Run:
         self._values = request_values(request, row) | {"params": params}
         self._variables = variables or {}
         self._known: JsonObject = {}
+        self._alone: JsonObject = {}
         self._failed: dict[str, str] = {}
+        self._done: set[str] = set()
         self._activation: Activation | None = None
 
     def value(self, expression: Expression) -> Any:
@@ -101,7 +103,7 @@ class Run:
         if expression.asks and self._asking is None:
             self._ask()
         if self._activation is None:
-            self._activation = RUNNING.activation({**self._values, VARIABLES: self._known})
+            self._activation = RUNNING.activation({**self._values, **self._alone, VARIABLES: self._known})
         try:
             return expression.evaluate(self._activation)
         except Fault as fault:
@@ -113,8 +115,9 @@ class Run:
 
     def _ensure(self, name: str) -> None:
         variable = self._variables.get(name)
-        if variable is None or name in self._known or name in self._failed:
+        if variable is None or name in self._done:
             return
+        self._done.add(name)
         if variable.program is None:
             self._failed[name] = f'composited variable "{name}" fails to compile: {variable.fault}'
             return
@@ -124,7 +127,10 @@ class Run:
             why = str(fault).partition(" resulted in error: ")[2]
             self._failed[name] = f'composited variable "{name}" fails to evaluate: {why}'
         else:
-            self._known[name] = value
+            if stands_alone(variable.type):
+                self._alone[f"{VARIABLES}.{name}"] = value
+            else:
+                self._known[name] = value
             self._activation = None
 
     def _ask(self) -> None:

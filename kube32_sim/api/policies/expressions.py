@@ -90,7 +90,7 @@ _PARAMS = {"params": DYN}
 _AUTHORIZER = {"authorizer": AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK}
 VARIABLES = "variables"
 RUNNING = Environment(dict.fromkeys((*_ALWAYS, *_PARAMS, *_AUTHORIZER, VARIABLES), DYN))
-"""Where all expressions are evaluated: one environment, so that values are bound once for all of them."""
+"""Where expressions are evaluated, but for those that see a variable that `stands_alone`."""
 
 APPLY, JSON_PATCH = "ApplyConfiguration", "JSONPatch"
 RETURNS = {APPLY: CelType(OBJECT), JSON_PATCH: list_of(JSON_PATCH_TYPE)}
@@ -101,6 +101,7 @@ FIELDS = {APPLY: "applyConfiguration", JSON_PATCH: "jsonPatch"}
 _uses = re.compile(rf"\b{VARIABLES}\s*\.\s*\??\s*([_a-zA-Z]\w*)").findall
 _KEPT = (BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT)
 """The types of variables that the expressions after them know; of all others they know nothing."""
+_INSIDE = (BOOL, BYTES, DOUBLE, DYN, INT, NULL, STRING, UINT)
 
 
 class Fault(ValueError):
@@ -147,12 +148,15 @@ class Scope:
     def __init__(self, *, params: bool = False, composed: bool = False) -> None:
         self._params = params
         self._variables: dict[str, CelType] | None = {} if composed else None
+        self._running = RUNNING
 
     def add(self, name: str, source: str) -> Expression:
         """The expression of a variable, which those after it see."""
         made = self.compile(source)
         if self._variables is not None:
             self._variables[name] = DYN if made.fault else _kept(made.type)
+            if stands_alone(made.type):
+                self._running = self._running.extend({f"{VARIABLES}.{name}": made.type})
         return made
 
     def compile(
@@ -168,7 +172,7 @@ class Scope:
             return Expression(source, DYN, None, f"compilation failed: {as_written(str(error), literals)}", uses)
         if returns and kind not in returns:
             return Expression(source, kind, None, as_written(_wrong_type(returns, kind), literals), uses)
-        return Expression(source, kind, Program(RUNNING, literals.evaluated, kind), "", uses)
+        return Expression(source, kind, Program(self._running, literals.evaluated, kind), "", uses)
 
     def _checking(self, types: Mapping[str, CelType], authorizer: bool) -> Environment:
         more: dict[str, CelType] = {f"_literal_{name}": kind for name, kind in types.items()}
@@ -176,6 +180,11 @@ class Scope:
             more[VARIABLES] = object_type("kubernetes.variables", self._variables)
         environment = _environment(self._params, authorizer)
         return environment.extend(more) if more else environment
+
+
+def stands_alone(kind: CelType) -> bool:
+    """Whether values of a type cannot be inside others: a variable of such a type is bound by its whole name."""
+    return kind not in _INSIDE and kind.name not in ("list", "map")
 
 
 def _wrong_type(returns: Sequence[CelType], kind: CelType) -> str:

@@ -67,8 +67,8 @@ def apply_operations(row: ResourceType, shown: JsonObject, value: Any) -> JsonOb
             if operation.get("op") == "test":
                 return shown
             raise Fault(_does_not_apply(operation)) from None
-    if not isinstance(made, dict):
-        raise Fault("JSONPath: the patched document is no object")
+    if not isinstance(made, dict) or not made.get("kind"):
+        raise Fault(f"Object 'Kind' is missing in '{orjson.dumps(made).decode()}'")
     _check_known(row, made)
     return made
 

@@ -161,6 +161,11 @@ def test_mutations_see_what_those_before_them_made() -> None:
             "[JSONPatch{op: 'remove', path: '/metadata/labels/a'}]",
             'JSONPath: remove operation does not apply: doc is missing path: "/metadata/labels/a": missing value',
         ),
+        ("[JSONPatch{op: 'replace', path: '', value: {}}]", "Object 'Kind' is missing in '{}'"),
+        (
+            "Object{metadata: Object.metadata{labels: {'a': quantity('1')}}}",
+            "a value of the patch could not be marshalled to JSON: Type is not JSON serializable: Quantity",
+        ),
         ("[JSONPatch{op: 'turn', path: '/spec'}]", "JSONPath: Unexpected kind: turn"),
         ("[JSONPatch{op: 'add', path: '/spec/no', value: 1}]", 'strict decoding error: unknown field "spec.no"'),
         (

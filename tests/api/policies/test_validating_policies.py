@@ -162,6 +162,34 @@ def test_variables_are_evaluated_when_they_are_wanted(expression: str, message: 
 
 
 @pytest.mark.parametrize(
+    ("value", "expression"),
+    [
+        ("object.spec.?none", "variables.x.orValue(3) == 3"),
+        ("object.spec.?replicas", "variables.x.hasValue() && variables.x.value() == 9"),
+        ("quantity('2Gi')", "variables.x.isGreaterThan(quantity('1'))"),
+        ("timestamp('2029-01-01T00:00:00Z')", "variables.x < timestamp('2030-01-01T00:00:00Z')"),
+        ("duration('2s')", "variables.x > duration('1s')"),
+        ("url('https://a')", "variables.x.getHost() == 'a'"),
+        ("authorizer.requestResource.check('get')", "variables.x.allowed()"),
+        ("{'a': [1]}", "variables.x == {'a': [1]}"),
+        ("b'x'", "variables.x == b'x'"),
+        ("3u", "variables.x == 3u"),
+        ("null", "variables.x == null"),
+        ("object.spec.template.spec.containers", "variables.x.all(c, c.name == 'main')"),
+    ],
+)
+def test_variables_are_of_any_type(value: str, expression: str) -> None:
+    assert validate(LARGE, policy(expression, variables=[{"name": "x", "expression": value}])) == []
+
+
+def test_a_variable_of_its_own_type_that_goes_wrong_is_told() -> None:
+    of = policy(
+        "variables.x.isGreaterThan(quantity('1'))", variables=[{"name": "x", "expression": "quantity(object.a)"}]
+    )
+    assert 'composited variable "x" fails to evaluate: no such key: a' in denial(LARGE, of).message
+
+
+@pytest.mark.parametrize(
     ("conditions", "failure_policy", "asked"),
     [
         ([("a", "object.spec.replicas > 5")], "Fail", True),
