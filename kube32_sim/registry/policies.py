@@ -29,7 +29,7 @@ class _Kind:
     """The policies of one kind with their bindings, by name.
 
     What a revision compiles to is kept until there is another; which policies could concern a type, until anything
-    changes.
+    changes.  active: whether there are policies and bindings at all.
     """
 
     def __init__(self, store: Store, storages: tuple[Storage, Storage], compile_policy: Callable[[JsonObject], Policy]):
@@ -40,13 +40,15 @@ class _Kind:
         self._concerned: dict[_Asked, tuple[Bound, ...]] = {}
         self._table_seen = -1
         self._bound: tuple[Bound, ...] | None = None
+        self.active = self._any()
+        store.subscribe(self._forget, storages)
 
-    @property
-    def active(self) -> bool:
+    def _any(self) -> bool:
         return bool(self._store.count(self._bindings) and self._store.count(self._policies))
 
-    def forget(self, event: Event) -> None:
+    def _forget(self, event: Event) -> None:
         """Something about them has changed."""
+        self.active = self._any()
         self._bound = None
         self._concerned.clear()
 
@@ -112,8 +114,6 @@ class AdmissionPolicies:
         self._equivalents = Equivalents(table)
         self._validating = _Kind(store, _VALIDATING, compile_validating)
         self._mutating = _Kind(store, _MUTATING, compile_mutating)
-        for kind, storages in ((self._validating, _VALIDATING), (self._mutating, _MUTATING)):
-            store.subscribe(kind.forget, storages)
 
     @property
     def active(self) -> bool:
