@@ -19,7 +19,7 @@ _REPEAT = re.compile(r"\{(\d+)(,(\d*))?\}")
 _NAME = re.compile(r"P?<([A-Za-z0-9_]+)>")
 _FLAGS = re.compile(r"([imsU]*)(?:-([imsU]+))?([:)])")
 _MOST_REPEATS = 1000
-_ANCHORS = {"A": r"\A", "z": r"\Z", "b": r"(?a:\b)", "B": r"(?a:\B)"}
+_ANCHORS = {"A": r"\A", "z": r"\Z", "b": r"(?a:\b)", "B": r"(?!(?a:\b))"}
 
 
 @lru_cache(maxsize=4096)
