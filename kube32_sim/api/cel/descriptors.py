@@ -99,15 +99,17 @@ def _ordered(files: Mapping[str, FileDescriptorProto], objects: bool) -> list[Fi
 
 
 def _fill(message: DescriptorProto, fields: Mapping[str, CelType]) -> None:
+    """Names in JSON are given, since those that protobuf makes of field names can be the same (`a_b`, `aB`)."""
+    message.options.deprecated_legacy_json_field_conflicts = True  # or it warns on stderr
     taken = set(fields)
     for number, (name, kind) in enumerate(fields.items(), 1):
         if kind.name == "list":
-            _set_type(message.field.add(name=name, number=number, label=3), kind.parameters[0])
+            _set_type(message.field.add(name=name, json_name=name, number=number, label=3), kind.parameters[0])
         elif kind.name == "map" and _entry_name(name) not in taken:
             taken.add(_entry_name(name))
             _add_map(message, name, number, kind)
         else:
-            _set_type(message.field.add(name=name, number=number, label=1), kind)
+            _set_type(message.field.add(name=name, json_name=name, number=number, label=1), kind)
 
 
 def _entry_name(field: str) -> str:
@@ -121,7 +123,8 @@ def _add_map(message: DescriptorProto, name: str, number: int, kind: CelType) ->
     entry.options.map_entry = True
     _set_type(entry.field.add(name="key", number=1, label=1), kind.parameters[0])
     _set_type(entry.field.add(name="value", number=2, label=1), kind.parameters[1])
-    field = message.field.add(name=name, number=number, label=3, type=FieldDescriptorProto.TYPE_MESSAGE)
+    field = message.field.add(name=name, json_name=name, number=number, label=3)
+    field.type = FieldDescriptorProto.TYPE_MESSAGE
     # A name relative to this message: protobuf finds the nested one first.
     field.type_name = entry.name
 

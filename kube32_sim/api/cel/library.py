@@ -248,10 +248,10 @@ def search(text: str, pattern: str) -> list[str]:
     return found
 
 
-def is_literal(function: str, text: str) -> bool:
-    """Whether `duration`, `timestamp` or `matches` takes a text."""
+def literal_fault(function: str, text: str) -> str:
+    """Why `duration`, `timestamp` or `matches` does not take a text, "" where it does."""
     try:
         evaluate(_helper(function), activation({"text": text}))
-    except EvaluationError:
-        return False
-    return True
+    except EvaluationError as error:
+        return str(error)
+    return ""

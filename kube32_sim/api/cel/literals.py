@@ -20,24 +20,24 @@ def may_have_faults(source: str) -> bool:
     return _CHECKED.search(source) is not None
 
 
-def check_literals(tree: Tree, source: str, is_constant: Callable[[str, str], bool]) -> None:
+def check_literals(tree: Tree, source: str, fault_of: Callable[[str, str], str]) -> None:
     """Raises CompileError for a literal that is none.
 
-    is_constant: whether a function (`duration`, `timestamp`, `matches`) takes a text.
+    fault_of: why a function (`duration`, `timestamp`, `matches`) does not take a text, "" where it does.
     """
-    faults = [*_mixed(tree), *_unreadable(tree, is_constant)]
+    faults = [*_mixed(tree), *_unreadable(tree, fault_of)]
     if faults:
         positions = _positions(tree)
         raise CompileError("\n".join(_shown(source, positions.get(id_, 0), why) for id_, why in faults))
 
 
-def _unreadable(tree: Tree, is_constant: Callable[[str, str], bool]) -> Iterator[tuple[int, str]]:
+def _unreadable(tree: Tree, fault_of: Callable[[str, str], str]) -> Iterator[tuple[int, str]]:
     for expr in walk(tree.root):
         if isinstance(expr, Call) and expr.function in ("duration", "timestamp", "matches"):
             text = expr.args[-1] if expr.args else None
             if not isinstance(text, Constant) or not isinstance(text.value, str):
                 continue
-            if not is_constant(expr.function, text.value):
+            if fault_of(expr.function, text.value):
                 yield text.id, f"invalid {expr.function} argument"
 
 

@@ -32,7 +32,13 @@ _EVALUATE = (
     (re.compile(r'^Key not found in map : "(.*)"$', re.DOTALL), r"no such key: \1"),
     (re.compile(r"^Key not found in map : (.*?)u?$", re.DOTALL), r"no such key: \1"),
     (re.compile(r"^Index error: index=(-?\d+) size=\d+$"), r"index out of bounds: \1"),
+    (re.compile(r"^Index error: expected integer type, got (\w+)$"), r"unsupported index type '\1' in list"),
     (re.compile(r"^divide by zero$"), "division by zero"),
+    (re.compile(r"^cannot convert string to (\w+)$"), r"type conversion error from 'string' to '\1'"),
+    (
+        re.compile(r"^String to (Timestamp|Duration) conversion failed$"),
+        r"type conversion error from 'string' to 'google.protobuf.\1'",
+    ),
     (re.compile(r"^No matching overloads found : (?:[@_<!\-].*|\[.*)$", re.DOTALL), "no such overload"),
     (re.compile(r"^No matching overloads found : (?:\(\w+\)\.)?(\w+)\(.*$", re.DOTALL), r"no such overload: \1"),
     (re.compile(r"^(?:Applying SELECT to non-message type|Invalid container type: .*)$"), "no such overload"),

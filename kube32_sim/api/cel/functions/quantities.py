@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from kube32_sim.api import quantity
@@ -42,6 +43,14 @@ def _as_integer(value: Special) -> int:
     return _nanos(value) // quantity.NANO
 
 
+def _as_float(value: Special) -> float:
+    nanos = _nanos(value)
+    try:
+        return nanos / quantity.NANO
+    except OverflowError:
+        return inf if nanos > 0 else -inf
+
+
 def _compare(left: Special, right: Special) -> int:
     return (_nanos(left) > _nanos(right)) - (_nanos(left) < _nanos(right))
 
@@ -59,7 +68,7 @@ OVERLOADS: list[Overload] = [
     method("isGreaterThan", "quantity_is_greater_than", _PAIR, "bool", lambda a, b: _compare(a, b) > 0),
     method("isLessThan", "quantity_is_less_than", _PAIR, "bool", lambda a, b: _compare(a, b) < 0),
     method("compareTo", "quantity_compare_to", _PAIR, "int", _compare),
-    method("asApproximateFloat", "quantity_get_float", (QUANTITY,), "double", lambda a: _nanos(a) / quantity.NANO),
+    method("asApproximateFloat", "quantity_get_float", (QUANTITY,), "double", _as_float),
     method("asInteger", "quantity_get_int", (QUANTITY,), "int", _as_integer),
     method("isInteger", "quantity_is_integer", (QUANTITY,), "bool", _is_integer),
     method("add", "quantity_add", _PAIR, QUANTITY, lambda a, b: _new(_nanos(a) + _nanos(b))),

@@ -22,12 +22,12 @@ def _without_groups(pattern: str) -> str:
 
 
 def _find_all(text: str, pattern: str, most: int = -1) -> list[str]:
-    from kube32_sim.api.cel.library import search  # which imports all functions
+    from kube32_sim.api.cel.library import literal_fault, search  # which imports all functions
 
     try:
         found = search(text, _without_groups(pattern))
-    except ValueError as error:
-        raise ValueError(f"Illegal regex: {error}") from None
+    except ValueError:
+        raise ValueError(f"Illegal regex: {literal_fault('matches', pattern)}") from None
     return found if most < 0 else found[:most]
 
 
