@@ -27,8 +27,8 @@ _HOSTNAME = re.compile(r"a(?:-?a{0,62})?|(?:a(?:[a-]{0,61}a)?\.)+a(?:-?a){1,62}"
 _BASE64 = "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
 _TIME = re.compile("([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})", re.ASCII)
 _DATE = re.compile("([0-9]{4})-([0-9]{2})-([0-9]{2})")
-_GO_DURATION = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
-_DURATION = re.compile(r"[\t\n\f\r ]*(?:[0-9]+[\t\n\f\r ]*[A-Za-zµ]+[\t\n\f\r ]*)+")
+_GO_DURATION = re.compile(r"[-+]?(?:0|(?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:ns|us|µs|μs|ms|s|m|h))+)")
+_DURATION = re.compile(r"[\t\n\f\r ]*(?:[0-9]++[\t\n\f\r ]*+[A-Za-zµ]++[\t\n\f\r ]*+)+")
 _DURATION_PART = re.compile(r"[0-9]+[\t\n\f\r ]*([A-Za-zµ]+)")
 _UNITS = frozenset(("ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"))
 _UNIT_WORDS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
