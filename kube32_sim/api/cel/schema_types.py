@@ -30,9 +30,15 @@ _SIMPLE = {
 }
 
 
+_MOST_FIELDS = 4000
+"""Of one object: protobuf, which its type is made with, takes some 5,000.  Beyond, fields are not checked."""
+
+
 def checked_type(kind: SizedType, name: str = "selfType") -> CelType:
     """name: of the type, should it be an object's; those inside it are called after it."""
     if kind.kind == "object":
+        if len(kind.fields) > _MOST_FIELDS:
+            return DYN
         return object_type(
             name, {field: checked_type(inner, f"{name}_{field}") for field, inner in kind.fields.items()}
         )
