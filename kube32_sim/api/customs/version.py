@@ -60,6 +60,11 @@ class CustomVersion:
         )
         self.deprecation = _deprecation(version, self._kind, self._api_version)
 
+    @property
+    def declared(self) -> JsonObject:
+        """The schema as the definition has it; never to be changed."""
+        return self._raw
+
     @cached_property
     def rules(self) -> SchemaRules | None:
         """The schema's CEL rules, None where it has none."""
