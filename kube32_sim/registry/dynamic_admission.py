@@ -121,6 +121,8 @@ class Stage:
         self._request = request
         self._through = through
         self.obj = obj or {}
+        self._warned: list[str] = []
+        """By those who were asked before."""
 
     async def mutate(self, built_in: Callable[[JsonObject], Sequence[str]] | None = None) -> list[str]:
         """Ask all who may change the object; answers warnings, raises ApiError to refuse.
@@ -140,6 +142,7 @@ class Stage:
             found += _keep_readable(request.obj, managers)
             changed = request.obj
             self.obj = changed if self._through is None else self._through.back(self.obj, changed)
+        self._warned += found
         return found
 
     async def validate(self, name: str, obj: JsonObject | None) -> list[str]:
@@ -167,13 +170,12 @@ class Stage:
         if webhooks is not None and webhooks.active:
             found += await webhooks.validate(request)
 
-    @staticmethod
-    async def _told(found: list[str], step: Awaitable[None]) -> None:
+    async def _told(self, found: list[str], step: Awaitable[None]) -> None:
         """Who is refused is told of the warnings so far too."""
         try:
             await step
         except errors.ApiError as error:
-            error.warnings = (*found, *error.warnings)
+            error.warnings = (*self._warned, *found, *error.warnings)
             raise
 
 
