@@ -29,5 +29,8 @@ def decode_custom(value: JsonObject, kind: str, row: ResourceType) -> tuple[Json
     obj, paths = {"metadata": typed, **made}, [f"metadata.{path}" for path in unknown]
     if row.custom is None:
         return obj, paths
-    obj, dropped = row.custom.pruned(obj)
+    try:
+        obj, dropped = row.custom.pruned(obj)
+    except DecodeError as error:
+        raise cannot_be_handled(row.kind, row.version, row.kind, str(error)) from None
     return obj, [*paths, *dropped]

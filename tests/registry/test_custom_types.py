@@ -123,7 +123,10 @@ async def test_a_new_schema_counts_for_what_is_stored(cluster: Cluster) -> None:
     before = await cluster.client.create(WIDGETS, "default", custom("a", spec={"size": 1, "color": "red"}))
     crd = await cluster.client.get(CRDS, "", "widgets.example.com")
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    schema["properties"]["spec"]["properties"] = {"size": {"type": "integer"}, "more": {"type": "string", "default": "d"}}
+    schema["properties"]["spec"]["properties"] = {
+        "size": {"type": "integer"},
+        "more": {"type": "string", "default": "d"},
+    }
     await cluster.client.update(CRDS, "", crd)
     after = await cluster.client.get(WIDGETS, "default", "a")
     assert after["spec"] == {"size": 1, "more": "d"}
@@ -179,3 +182,43 @@ async def test_objects_go_with_their_namespace_and_owners() -> None:
         assert (await refused(cluster.client.get(NAMESPACES, "", "ns"))).code == 404
         assert (await refused(cluster.client.get(MAPS, "default", "owned"))).code == 404
         cluster.store.check()
+
+
+RULED = {
+    **SPEC,
+    "required": ["size"],
+    "x-kubernetes-validations": [
+        {"rule": "self.size < 5", "message": "too big"},
+        {"rule": "self.size >= oldSelf.size"},
+    ],
+}
+
+
+async def test_rules_are_evaluated_unless_something_else_is_wrong(cluster: Cluster) -> None:
+    await define(cluster, version(schema=object_schema(spec=RULED)))
+    error = await refused(cluster.client.create(WIDGETS, "default", custom("a", spec={"size": 7})))
+    assert error.message == 'Widget.example.com "a" is invalid: spec: Invalid value: "object": too big'
+    error = await refused(cluster.client.create(WIDGETS, "default", custom("a", spec={"color": "red"})))
+    assert "spec.size: Required value" in error.message
+    assert "some validation rules were not checked because the object was invalid" in error.message
+    await cluster.client.create(WIDGETS, "default", custom("a", spec={"size": 3}))
+    error = await refused(cluster.client.patch(WIDGETS, "default", "a", {"spec": {"size": 2}}))
+    assert error.message.endswith("failed rule: self.size >= oldSelf.size")
+    await cluster.client.patch(WIDGETS, "default", "a", {"spec": {"size": 4}})
+
+
+async def test_a_rule_that_does_not_compile_is_refused_with_its_definition(cluster: Cluster) -> None:
+    rules = [{"rule": "self.nothing == 1"}]
+    error = await refused(
+        define(cluster, version(schema=object_schema(spec=SPEC | {"x-kubernetes-validations": rules})))
+    )
+    assert error.code == 422
+    assert "compilation failed: ERROR: <input>:1:5: undefined field 'nothing'" in error.message
+    assert (await refused(cluster.client.list(WIDGETS))).code == 404
+
+
+async def test_an_embedded_object_that_is_none_is_refused(cluster: Cluster) -> None:
+    inner = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
+    await define(cluster, version(schema=object_schema(spec=object_schema(inner=inner))))
+    bad = custom("a", spec={"inner": {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": 5}}})
+    assert (await refused(cluster.client.create(WIDGETS, "default", bad))).code == 400

@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from kube32_sim.api.customs.paths import simple_path
-from kube32_sim.api.errors import FieldError
+from kube32_sim.api.errors import FieldError, invalid_value
 from kube32_sim.api.structural import StructuralSchema
 
 if TYPE_CHECKING:
     from kube32_sim.api.cel.rules import SchemaRules
 
 JsonObject = dict[str, Any]
+
+_BLOCKING = frozenset(f"FieldValue{kind}" for kind in ("Required", "TooLong", "TooMany", "NotSupported", "TypeInvalid"))
+"""Failures after which upstream evaluates no rules."""
+_NOT_CHECKED = (
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
+    "validation"
+)
 
 
 class ScalePaths(NamedTuple):
@@ -78,31 +85,37 @@ class CustomVersion:
         """An object without apiVersion and kind as decoding leaves it, and the paths of unknown fields."""
         return self.schema.prune(obj, preserve=self._preserves)
 
+    def _fitted(self, obj: JsonObject) -> JsonObject:
+        """An object that is stored, or was in another version: what does not fit is left out, not refused."""
+        return self.schema.prune(obj, preserve=self._preserves, stored=True)[0]
+
     def shown(self, stored: JsonObject) -> JsonObject:
         """A stored object in this version: no more than its schema knows."""
-        return stored if self.as_stored else self.pruned(stored)[0]
+        return stored if self.as_stored else self._fitted(stored)
 
     def to_store(self, obj: JsonObject) -> JsonObject:
         """An object in this version as it is stored: what the stored version does not know is lost, as upstream."""
         if self.as_stored or self._stored is None:
             return obj
         self.schema.default(obj)
-        return self._stored.pruned(obj)[0]
+        return self._stored._fitted(obj)
 
     def reformed(self, obj: JsonObject) -> JsonObject:
         """An object stored under an earlier schema as this one shows it."""
-        made, _ = self.pruned(obj)
+        made = self._fitted(obj)
         self.schema.default(made)
         return made
 
     def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        """By the schema, then (if that finds nothing amiss) by its rules."""
+        """By the schema, and by its rules, unless they could not be evaluated for what is wrong already."""
         shown = self.shown(obj)
         before = None if old is None else self.shown(old)
         found = self.schema.validate(shown, before)
-        if found or self.rules is None:
+        if self.rules is None:
             return found
-        return self.rules.validate(shown, before, api_version=self._api_version, kind=self._kind)
+        if any(fault.reason in _BLOCKING for fault in found):
+            return [*found, invalid_value("<nil>", None, _NOT_CHECKED)]
+        return found + self.rules.validate(shown, before, api_version=self._api_version, kind=self._kind)
 
 
 def _scale(scale: JsonObject | None) -> ScalePaths | None:
