@@ -1,13 +1,10 @@
-"""The status of ValidatingAdmissionPolicies: which generation has been looked at.
-
-Upstream's controller checks the types of expressions against the schemas of what a policy is for and tells what it
-finds as `typeChecking`; here nothing is found.
-"""
+"""The status of ValidatingAdmissionPolicies: what has been looked at, and what expressions get wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from kube32_sim.api.policies.typechecking import type_warnings
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject, Storage
@@ -29,8 +26,11 @@ def policy_status(registry: Registry) -> Callable[[StoredObject], Awaitable[None
             return
         asked = Asked(registry.table.by_storage(POLICIES), "", stored.name, subresource="status", manager=MANAGER)
 
+        warnings = type_warnings(current.object(), registry.table)
+        checked = {"expressionWarnings": warnings} if warnings else {}
+
         def changed(obj: JsonObject) -> JsonObject:
-            seen = {"observedGeneration": generation, "typeChecking": {}}
+            seen = {"observedGeneration": generation, "typeChecking": checked}
             return {**obj, "metadata": dict(obj["metadata"]), "status": {**(obj.get("status") or {}), **seen}}
 
         await registry.patch(asked, changed)

@@ -211,6 +211,24 @@ async def test_pods_are_created_by_nobody_past_a_policy() -> None:
         assert (await cluster.client.list(PODS, "default")).items
 
 
+async def test_the_status_tells_what_expressions_get_wrong() -> None:
+    async with Cluster(ServeOptions(port=0, nodes=0, clock="virtual")) as cluster:
+        sized = version(schema=object_schema(spec=object_schema(size={"type": "integer"})))
+        await cluster.client.create(CRDS, "", definition("widgets", "Widget", sized))
+        of = policy("object.spec.size > 1", "object.spec.sise > 1", rules=rules("widgets", "example.com"))
+        of["spec"]["matchConstraints"]["resourceRules"][0]["apiVersions"] = ["v1"]
+        made = await cluster.client.create(VALIDATING[0], "", of)
+        stored = await cluster.client.get(VALIDATING[0], "", "p")
+        (warning,) = stored["status"]["typeChecking"]["expressionWarnings"]
+        assert warning["fieldRef"] == "spec.validations[1].expression"
+        assert warning["warning"].startswith("example.com/v1, Kind=Widget: ERROR: <input>:1:12: undefined field 'sise'")
+        assert stored["metadata"]["resourceVersion"] != made["metadata"]["resourceVersion"]
+        stored["spec"]["validations"] = [{"expression": "object.spec.size > 1"}]
+        await cluster.client.update(VALIDATING[0], "", stored)
+        status = (await cluster.client.get(VALIDATING[0], "", "p"))["status"]
+        assert status == {"observedGeneration": 2, "typeChecking": {}}
+
+
 @pytest.mark.parametrize(
     "operation",
     [

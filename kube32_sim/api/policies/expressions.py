@@ -143,10 +143,14 @@ class Scope:
     """What the expressions of one policy, binding or webhook see.
 
     params: whether there is a paramKind.  composed: whether there are `variables` (those added so far).
+    types: of variables that are known better than in general.
     """
 
-    def __init__(self, *, params: bool = False, composed: bool = False) -> None:
+    def __init__(
+        self, *, params: bool = False, composed: bool = False, types: Mapping[str, CelType] | None = None
+    ) -> None:
         self._params = params
+        self._types = types or {}
         self._variables: dict[str, CelType] | None = {} if composed else None
         self._running = RUNNING
 
@@ -175,7 +179,7 @@ class Scope:
         return Expression(source, kind, Program(self._running, literals.evaluated, kind), "", uses)
 
     def _checking(self, types: Mapping[str, CelType], authorizer: bool) -> Environment:
-        more: dict[str, CelType] = {f"_literal_{name}": kind for name, kind in types.items()}
+        more = {**self._types, **{f"_literal_{name}": kind for name, kind in types.items()}}
         if self._variables is not None:
             more[VARIABLES] = object_type("kubernetes.variables", self._variables)
         environment = _environment(self._params, authorizer)
