@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from kube32_sim.api import discovery, media
+from kube32_sim.api.account_tokens import CONFIGURATION_PATH, KEYS_PATH
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.clock import RealClock
@@ -31,7 +32,7 @@ _CHECKS: Mapping[str, tuple[str, ...]] = {
 }
 """The checks in upstream's order.  Those of storage and informers pass whenever anything is answered at all."""
 _OTHERS = (
-    "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version",
+    CONFIGURATION_PATH, "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", KEYS_PATH, "/version",
     *(f"/{prefix}{check and '/'}{check}" for prefix, checks in _CHECKS.items() for check in ("", *checks)),
 )  # fmt: skip
 """The paths of what is not about groups and versions."""

@@ -320,6 +320,25 @@ async def test_a_token_is_of_its_account_for_its_audience(rbac: Cluster) -> None
         assert status.items() <= answer["status"].items()
 
 
+async def test_others_find_the_key_of_tokens(rbac: Cluster) -> None:
+    found = await ask(rbac, "root", "GET", "/.well-known/openid-configuration")
+    assert (found.status, found.header("content-type")) == (200, "application/json")
+    assert found.header("cache-control") == "public, max-age=3600"
+    assert found.json() == {
+        "issuer": f"{SERVICE}.cluster.local",
+        "jwks_uri": f"https://127.0.0.1:{rbac.port}/openid/v1/jwks",
+        "response_types_supported": ["id_token"],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": ["RS256"],
+    }
+    keys = await ask(rbac, "root", "GET", "/openid/v1/jwks")
+    assert (keys.status, keys.header("content-type")) == (200, "application/jwk-set+json")
+    assert [key["kty"] for key in keys.json()["keys"]] == ["RSA"]
+    assert (await ask(rbac, "root", "POST", "/openid/v1/jwks")).status == 405
+    assert (await ask(rbac, "ann-token", "GET", "/openid/v1/jwks")).status == 403
+    assert "/openid/v1/jwks" in (await ask(rbac, "root", "GET", "/")).json()["paths"]
+
+
 async def test_a_token_ends_with_what_it_is_bound_to(rbac: Cluster) -> None:
     client = rbac.client
     await client.create(ACCOUNTS, "default", {"metadata": {"name": "robot"}})
