@@ -44,12 +44,16 @@ def test_free_names_are_accepted_and_the_definition_established() -> None:
         ({"plural": "gd"}, "PluralConflict", '"gd" is already in use'),
         ({"singular": "gadget"}, "SingularConflict", '"gadget" is already in use'),
         ({"shortNames": ["gd"]}, "ShortNamesConflict", '"gd" is already in use'),
-        ({"shortNames": ["gadgets", "gd"]}, "ShortNamesConflict", '["gadgets" is already in use, "gd" is already in use]'),
+        (
+            {"shortNames": ["gadgets", "gd"]},
+            "ShortNamesConflict",
+            '["gadgets" is already in use, "gd" is already in use]',
+        ),
         ({"kind": "Gadget"}, "KindConflict", '"Gadget" is already in use'),
         ({"kind": "GadgetList"}, "KindConflict", '"GadgetList" is already in use'),
         ({"listKind": "GadgetList"}, "ListKindConflict", '"GadgetList" is already in use'),
     ],
-)  # fmt: skip
+)
 def test_a_taken_name_is_not_accepted(names: JsonObject, reason: str, message: str) -> None:
     crd = told(asking(**names), [OTHER])
     assert condition(crd, "NamesAccepted") == ("False", reason, message)
