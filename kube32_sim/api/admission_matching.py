@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from kube32_sim.api.admission_request import NAMESPACES
 from kube32_sim.api.errors import not_found
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.api.selectors import LabelSelector, label_selector
@@ -17,7 +18,6 @@ from kube32_sim.api.strategies.base import Lookup
 
 JsonObject = dict[str, Any]
 
-NAMESPACES = ("", "namespaces")
 EXEMPT = frozenset(
     ("admissionregistration.k8s.io", plural)
     for plural in (
@@ -183,9 +183,14 @@ class Matching(NamedTuple):
         return _selects(self.namespaces, namespace_of(request, cluster))
 
 
+def namespace_name(request: Admitted) -> str:
+    """The namespace that a request is in, as admission tells it: a Namespace is in itself; "" for none."""
+    return request.namespace or (request.name if request.row.storage == NAMESPACES else "")
+
+
 def namespace_of(request: Admitted, cluster: Lookup) -> JsonObject:
     """The stored Namespace that a request is in (or about); raises ApiError 404."""
-    name = request.name if request.row.storage == NAMESPACES else request.namespace
+    name = namespace_name(request)
     found = cluster.get(NAMESPACES, "", name)
     if found is None:
         raise not_found("", "namespaces", name)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kube32_sim.api.admission_matching import Equivalents, Matching, of_policy
+from kube32_sim.api.admission_matching import Equivalents, Matching, namespace_name, of_policy
 from kube32_sim.api.admission_request import AdmissionRequest
 from kube32_sim.api.errors import ApiError, forbidden
 from kube32_sim.api.policies.conditions import Conditions
@@ -138,7 +138,7 @@ def _params(
         return ()
     if of_params is None or binding.param_ref is None:
         return (None,)
-    return find_params(of_params, binding.param_ref, request.namespace, request.cluster)
+    return find_params(of_params, binding.param_ref, namespace_name(request), request.cluster)
 
 
 def refusal(request: AdmissionRequest, message: str) -> ApiError:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from kube32_sim.api.admission_matching import namespace_name
 from kube32_sim.api.admission_request import NAMESPACES, AdmissionRequest
 from kube32_sim.api.authorization import Attributes, Authorizer
 from kube32_sim.api.cel.environment import Activation
@@ -50,7 +51,7 @@ def _request(request: AdmissionRequest, row: ResourceType) -> JsonObject:
         "subResource": request.subresource,
         "requestSubResource": request.subresource,
         "name": request.name,
-        "namespace": request.namespace,
+        "namespace": namespace_name(request),
         "options": request.options,
     }
     return made | {name: value for name, value in optional.items() if value}
@@ -137,8 +138,8 @@ class Run:
         """Bind the authorizer, which few expressions want."""
         request = self._request
         self._asking = AuthorizerValue(request.user, self._authorizer)
-        row = request.row
-        about = Attributes("", row.group, row.version, row.plural, request.subresource, request.namespace, request.name)
+        row, where = request.row, namespace_name(request)
+        about = Attributes("", row.group, row.version, row.plural, request.subresource, where, request.name)
         self._values["authorizer"] = self._asking.special()
         self._values["authorizer.requestResource"] = self._asking.request_resource(about)
         self._activation = None

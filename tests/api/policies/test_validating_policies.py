@@ -235,6 +235,8 @@ def test_conditions_that_go_wrong_are_told_together() -> None:
         (request(deployment()), "namespaceObject.spec.finalizers == ['kubernetes']"),
         (request({"metadata": {"name": "n"}}, path="/v1/nodes", where=""), "namespaceObject == null"),
         (request({"metadata": {"name": "n"}}, path="/v1/namespaces", where=""), "namespaceObject == null"),
+        (request({"metadata": {"name": "n"}}, path="/v1/namespaces", where=""), "request.namespace == 'n'"),
+        (request({"metadata": {"name": "n"}}, path="/v1/nodes", where=""), "!has(request.namespace)"),
     ],
 )
 def test_expressions_see_the_request(asked: Any, expression: str) -> None:
