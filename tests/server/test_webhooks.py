@@ -296,3 +296,65 @@ async def test_heartbeats_are_told_of(hook: Hook) -> None:
         assert hook.called
         [after] = (await cluster.client.list(LEASES, "kube-node-lease")).items
         assert after["spec"]["renewTime"] > before["spec"]["renewTime"]
+
+
+async def test_custom_resources_in_the_version_that_a_webhook_knows(bare: Cluster, wire: Wire, hook: Hook) -> None:
+    """What it adds is pruned, gets defaults and is validated by the schema of the type."""
+    fields = {"size": {"type": "integer", "maximum": 5}, "color": {"type": "string", "default": "red"}}
+    spec = {"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}
+    version = {"served": True, "schema": {"openAPIV3Schema": spec}, "subresources": {"status": {}}}
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    definition = {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": names,
+        "versions": [{"name": "v1", "storage": True, **version}, {"name": "v2", "storage": False, **version}],
+    }
+    definitions = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+    await bare.client.create(definitions, "", {"metadata": {"name": "widgets.example.com"}, "spec": definition})
+    await hook.configure(bare, MUTATING, "m", rule(["widgets"], ["CREATE"], "example.com", "v2"))
+    value: Object = {"size": 3, "more": 1}
+    hook.answers["m"] = lambda _: patched({"op": "add", "path": "/spec", "value": value})
+    path = "/apis/example.com/v1/namespaces/default/widgets"
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
+    made = (await wire("POST", path, widget)).json()
+    assert (made["apiVersion"], made["spec"]) == ("example.com/v1", {"size": 3, "color": "red"})
+    [review] = hook.reviews
+    assert (review["object"]["apiVersion"], review["kind"]["version"]) == ("example.com/v2", "v2")
+    assert review["requestKind"] == {"group": "example.com", "version": "v1", "kind": "Widget"}
+    value["size"] = 9
+    answer = await wire("POST", path, {**widget, "metadata": {"name": "x"}})
+    assert (answer.status, "spec.size" in answer.json()["message"]) == (422, True)
+    await wire("DELETE", f"{path}/w")
+    assert bare.store.list(("example.com", "widgets")) == []
+
+
+async def test_a_name_that_is_yet_to_be_made(bare: Cluster, hook: Hook) -> None:
+    """Mutating webhooks do not know it, validating ones do; and the first may give it."""
+    await hook.configure(bare, MUTATING, "m", CREATE_MAPS)
+    await hook.configure(bare, VALIDATING, "v", CREATE_MAPS)
+    made = await bare.client.create(MAPS, "default", {"metadata": {"generateName": "a-"}})
+    assert [review.get("name") for review in hook.reviews] == [None, made["metadata"]["name"]]
+    hook.answers["m"] = lambda _: patched({"op": "add", "path": "/metadata/name", "value": "mine"})
+    made = await bare.client.create(MAPS, "default", {"metadata": {"generateName": "a-"}})
+    assert made["metadata"]["name"] == "mine"
+
+
+async def test_configurations_count_from_the_next_write_on(bare: Cluster, hook: Hook) -> None:
+    await hook.configure(bare, VALIDATING, "v", CREATE_MAPS)
+    await make(bare)
+    await bare.client.patch(VALIDATING, "", "v", {"webhooks": None})
+    await make(bare, "b")
+    assert len(hook.reviews) == 1
+
+
+async def test_who_asks_is_told(bare: Cluster, wire: Wire, hook: Hook) -> None:
+    await hook.configure(bare, VALIDATING, "v", CREATE_MAPS)
+    await wire(
+        "POST",
+        "/api/v1/namespaces/default/configmaps",
+        config_map("a"),
+        Impersonate_User="jane",
+        Impersonate_Group="dev",
+    )
+    assert hook.reviews[0]["userInfo"] == {"username": "jane", "groups": ["dev", "system:authenticated"]}
