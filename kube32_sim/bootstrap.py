@@ -8,6 +8,7 @@ As upstream, an API server makes these itself; whatever else exists, a loop made
 from __future__ import annotations
 
 import ipaddress
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -31,6 +32,8 @@ from kube32_sim.registry.computed import ENDPOINTS, SLICES
 from kube32_sim.registry.rbac import RulesWriter
 from kube32_sim.storage.immediate import run_now
 from kube32_sim.storage.interface import KeyExists, Store
+
+log = logging.getLogger(__name__)
 
 API_SERVER = "kube-apiserver"
 """The field manager of what is there from the start."""
@@ -110,12 +113,13 @@ def rules_writer(client: LocalClient) -> RulesWriter:
     """How the rules of an aggregated ClusterRole are written, as this client."""
     resource = Resource(RBAC_GROUP, "v1", "clusterroles")
 
-    async def write(name: str, rules: Sequence[JsonObject]) -> None:
+    async def write(name: str, rules: Sequence[JsonObject]) -> bool:
         try:
             await client.patch(resource, "", name, {"rules": list(rules)})
-        except ApiError as error:
-            if error.reason != "NotFound":  # gone meanwhile
-                raise
+        except ApiError as error:  # no failure of the write that it follows
+            log.warning("the ClusterRole %s is not made of those that it selects: %s", name, error)
+            return False
+        return True
 
     return write
 

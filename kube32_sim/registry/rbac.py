@@ -63,27 +63,44 @@ _MAKERS: dict[str, Callable[[Store], Authorizer]] = {
 
 
 class RulesWriter(Protocol):
-    """Writes the rules of a ClusterRole, as a client does."""
+    """Writes the rules of a ClusterRole, as a client does; answers whether that could be."""
 
-    async def __call__(self, name: str, rules: Sequence[JsonObject]) -> object: ...
+    async def __call__(self, name: str, rules: Sequence[JsonObject]) -> bool: ...
 
 
 class Aggregation:
-    """Keeps the rules of aggregated ClusterRoles what they should be: asked after each write of a ClusterRole.
-
-    A role that is written here is a write, after which it is asked again: so roles made of aggregated ones follow.
-    """
+    """Keeps the rules of aggregated ClusterRoles what they should be: asked after each write of a ClusterRole."""
 
     def __init__(self, store: Store, write: RulesWriter) -> None:
         self._store = store
         self._write = write
+        self._running = False
 
     async def follow(self, stored: StoredObject) -> None:
-        """stored: the ClusterRole that was written or deleted."""
-        found = [each.object() for each in self._store.list(CLUSTER_ROLES)]
-        for role in found:
+        """stored: the ClusterRole that was written or deleted.
+
+        Roles made of aggregated ones follow in further rounds, of which there are as many as there can be in a row:
+        roles that select each other in a ring may have different rules, and would change for ever.
+        """
+        if self._running:  # one of its own writes, or one that the next round sees
+            return
+        self._running = True
+        try:
+            rounds = sum("aggregationRule" in role for role in self._roles())
+            while rounds >= 0 and await self._round():
+                rounds -= 1
+        finally:
+            self._running = False
+
+    def _roles(self) -> list[JsonObject]:
+        return [each.object() for each in self._store.list(CLUSTER_ROLES)]
+
+    async def _round(self) -> bool:
+        """Whether anything was written."""
+        roles, wrote = self._roles(), False
+        for role in roles:
             if role.get("aggregationRule") and "deletionTimestamp" not in role["metadata"]:
-                rules = aggregated(role, found)
+                rules = aggregated(role, roles)
                 if rules != (role.get("rules") or []):
-                    await self._write(role["metadata"]["name"], rules)
-                    return  # and is asked again after that
+                    wrote = await self._write(role["metadata"]["name"], rules) or wrote
+        return wrote
