@@ -12,10 +12,8 @@ from typing import Any
 JsonObject = dict[str, Any]
 
 _CONTROLLER = "runs no controller for them"
-_WEBHOOKS = "does not call admission webhooks"
 _VOLUMES = "binds no volumes: they stay Pending"
 _RULES = "does not enforce them"
-_ADMISSION = "admissionregistration.k8s.io"
 _NETWORK = "networking.k8s.io"
 
 IDLE: Mapping[tuple[str, str], tuple[str, str]] = {
@@ -24,8 +22,6 @@ IDLE: Mapping[tuple[str, str], tuple[str, str]] = {
     ("", "replicationcontrollers"): ("ReplicationControllers", _CONTROLLER),
     ("batch", "cronjobs"): ("CronJobs", _CONTROLLER),
     ("autoscaling", "horizontalpodautoscalers"): ("HorizontalPodAutoscalers", _CONTROLLER),
-    (_ADMISSION, "validatingwebhookconfigurations"): ("ValidatingWebhookConfigurations", _WEBHOOKS),
-    (_ADMISSION, "mutatingwebhookconfigurations"): ("MutatingWebhookConfigurations", _WEBHOOKS),
     ("", "persistentvolumeclaims"): ("PersistentVolumeClaims", _VOLUMES),
     ("", "persistentvolumes"): ("PersistentVolumes", _VOLUMES),
     (_NETWORK, "ingresses"): ("Ingresses", _RULES),

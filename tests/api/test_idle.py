@@ -46,11 +46,6 @@ def test_the_warning_names_the_kind(storage: tuple[str, str]) -> None:
     [
         ("statefulsets", "apps", "kube32-sim stores StatefulSets but runs no controller for them"),
         (
-            "mutatingwebhookconfigurations",
-            "admissionregistration.k8s.io",
-            "kube32-sim stores MutatingWebhookConfigurations but does not call admission webhooks",
-        ),
-        (
             "persistentvolumeclaims",
             "",
             "kube32-sim stores PersistentVolumeClaims but binds no volumes: they stay Pending",

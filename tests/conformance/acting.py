@@ -34,6 +34,8 @@ ACTED_ON: Mapping[Key, str] = {
     ("rbac.authorization.k8s.io", "clusterroles"): f"{_RBAC}; those with an `aggregationRule` are made of others",
     ("rbac.authorization.k8s.io", "clusterrolebindings"): _RBAC,
     ("policy", "poddisruptionbudgets"): "status is kept, evictions go by it",
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): "their webhooks are called",
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): "their webhooks are called",
     ("admissionregistration.k8s.io", "validatingadmissionpolicies"): "writes are refused or warned of by them",
     ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"): "put policies to use",
     ("admissionregistration.k8s.io", "mutatingadmissionpolicies"): "objects are changed by them as they are written",
