@@ -24,9 +24,20 @@ class _Cell:
 
     def __init__(self) -> None:
         self.any: int | None = None
-        self.named: dict[str, int] = {}
+        self.named: dict[str, int] | None = None
+
+    def add(self, number: int, names: Sequence[str] | None) -> None:
+        if not names:
+            self.any = number if self.any is None else self.any
+            return
+        if self.named is None:
+            self.named = {}
+        for name in names:
+            self.named.setdefault(name, number)
 
     def first(self, name: str) -> int | None:
+        if self.named is None:
+            return self.any
         named = self.named.get(name)
         return named if self.any is None or (named is not None and named < self.any) else self.any
 
@@ -74,10 +85,7 @@ class Grants:
                     cell = by_resource.get(resource)
                     if cell is None:
                         cell = by_resource[resource] = _Cell()
-                    if not names:
-                        cell.any = number if cell.any is None else cell.any
-                    for name in names or ():
-                        cell.named.setdefault(name, number)
+                    cell.add(number, names)
 
     def decide(self, attributes: Attributes) -> Decision | None:
         """None where nothing allows it."""
