@@ -8,6 +8,7 @@ import base64
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, forbidden_field
+from kube32_sim.api.policies import permissions
 from kube32_sim.api.rbac import escalation
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.spec import ALL_METADATA, CreatedByPut, SpecStrategy, Unversioned
@@ -184,7 +185,14 @@ class AdmissionPolicy(SpecStrategy):
         extend.default_match(spec.get("matchConstraints"))
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return policies.validate_mutating_policy(obj) if self.mutating else policies.validate_policy(obj)
+        return self._validate(obj, None, context)
+
+    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        return self._validate(obj, old, context)
+
+    def _validate(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[FieldError]:
+        found = policies.validate_mutating_policy(obj) if self.mutating else policies.validate_policy(obj)
+        return found or permissions.policy_permission(obj, old, context)
 
     def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
         return policies.validate_policy_status(obj.get("status") or {})
@@ -200,7 +208,9 @@ class AdmissionPolicyBinding(SpecStrategy):
         extend.default_match(spec.get("matchResources"))
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return policies.validate_policy_binding(obj["spec"], validating=not self.mutating)
+        found = policies.validate_policy_binding(obj["spec"], validating=not self.mutating)
+        bound = (_ADMISSION, f"{'mutating' if self.mutating else 'validating'}admissionpolicies")
+        return found or permissions.binding_permission(obj, bound, context)
 
 
 class CertificateSigningRequest(SpecStrategy):
