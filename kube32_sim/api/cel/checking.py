@@ -24,6 +24,9 @@ from kube32_sim.api.validation.crd.shown import shown_rule
 JsonObject = dict[str, Any]
 
 
+_NO_TYPE = f"failed to retrieve type information for {RULES}"
+
+
 class _Spot(NamedTuple):
     """A schema within the whole.
 
@@ -53,13 +56,16 @@ def check_schema_rules(schema: JsonObject, path: str, old_schema: JsonObject | N
     rule may be as expensive as it is.
     """
     budget = CostBudget(per_expression=old_schema is None or old_schema != schema)
-    found: list[FieldError] = []
-    for spot in _spots(_Spot(schema, path, Cardinality(), "", True)):
-        faults = _check(spot, budget)
-        found += faults
-        if spot.schema.get("default") is not None and not faults:
-            found += validate_value(spot.schema, spot.schema["default"], f"{spot.path}.default")
-    return found + budget.total_faults(path)
+    spots = list(_spots(_Spot(schema, path, Cardinality(), "", True)))
+    found = [fault for spot in spots if spot.schema.get(RULES) for fault in _check(spot, budget)]
+    found += budget.total_faults(path)
+    return found or [fault for spot in spots for fault in _default_faults(spot)]
+
+
+def _default_faults(spot: _Spot) -> list[FieldError]:
+    """Of a default that the rules do not allow."""
+    default = spot.schema.get("default")
+    return [] if default is None else validate_value(spot.schema, default, f"{spot.path}.default")
 
 
 def _spots(spot: _Spot) -> Iterator[_Spot]:
@@ -89,8 +95,8 @@ def _below(spot: _Spot, schema: JsonObject, path: str, cardinality: Cardinality)
 
 def _check(spot: _Spot, budget: CostBudget) -> list[FieldError]:
     sized = sized_type(spot.schema, resource_root=spot.root)
-    if sized is None or not spot.schema.get(RULES):
-        return []
+    if sized is None:
+        return [FieldError("InternalError", f"{spot.path}.{RULES}", f"Internal error: internal error: {_NO_TYPE}")]
     checker = _Checker(sized)
     found: list[FieldError] = []
     for index, rule in enumerate(spot.schema[RULES]):

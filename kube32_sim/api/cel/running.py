@@ -104,18 +104,27 @@ def forbid_hidden(tree: Tree) -> None:
     Raises CompileError.
     """
     for expr in walk(tree.root):
-        if isinstance(expr, StructExpr):
-            values = [entry.value for entry in expr.entries if not entry.optional]
-        elif isinstance(expr, ListExpr) and not _has_optional(tree.type_of(expr)):
-            values = [item for index, item in enumerate(expr.elements) if index not in expr.optional]
-        elif isinstance(expr, Call) and (
-            expr.function == "dyn" or (expr.function == "_?_:_" and not _has_optional(tree.type_of(expr)))
-        ):
-            values = expr.args
-        else:
-            continue
-        if any(_has_optional(tree.type_of(value)) for value in values):
+        if any(map(_has_optional, _hiding(tree, expr))):
             raise CompileError("optional values in maps, in lists of other values or of unknown type are not supported")
+
+
+def _hiding(tree: Tree, expr: Expr) -> list[Type]:
+    """The types of values that an expression puts where they must not be optional."""
+    if isinstance(expr, StructExpr):
+        kinds = [(tree.type_of(entry.value), entry.optional) for entry in expr.entries]
+        return [_unwrapped(kind) if optional else kind for kind, optional in kinds]
+    if _has_optional(tree.type_of(expr)):
+        return []
+    if isinstance(expr, ListExpr):
+        kinds = [(tree.type_of(item), index in expr.optional) for index, item in enumerate(expr.elements)]
+        return [_unwrapped(kind) if optional else kind for kind, optional in kinds]
+    if isinstance(expr, Call) and expr.function in ("dyn", "_?_:_"):
+        return [tree.type_of(arg) for arg in expr.args]
+    return []
+
+
+def _unwrapped(kind: Type) -> Type:
+    return kind.params[0] if kind.name == "optional_type" and kind.params else kind
 
 
 def _has_optional(kind: Type) -> bool:

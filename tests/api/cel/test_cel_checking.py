@@ -154,6 +154,17 @@ def test_defaults_must_keep_the_rules() -> None:
     assert _told(schema) == [("s.properties[n].default", 'Invalid value: "integer": failed rule: self > 5')]
 
 
+def test_rules_want_values_of_a_known_type() -> None:
+    schema = {"type": "object", "properties": {"u": _with("true", {"x-kubernetes-preserve-unknown-fields": True})}}
+    told = "Internal error: internal error: failed to retrieve type information for x-kubernetes-validations"
+    assert _told(schema) == [("s.properties[u].x-kubernetes-validations", told)]
+
+
+def test_an_object_of_very_many_fields_is_not_checked() -> None:
+    schema = {"type": "object", "properties": {f"f{index}": _INT for index in range(5000)}}
+    assert _told(_with("self.f1 == 'x'", schema)) == []
+
+
 def test_rules_in_all_of_are_about_the_schema_around_them() -> None:
     nested = {"x-kubernetes-validations": [{"rule": "self.n == 1"}, {"rule": "self.nope == 1"}]}
     ((field, _),) = _told({**_TYPES, "allOf": [nested]})

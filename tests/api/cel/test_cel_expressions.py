@@ -104,7 +104,14 @@ def test_what_kubernetes_has_not_is_not_there(expression: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", ["{'a': optional.of(1)}", "dyn(optional.of(1))", "{'a': [optional.of(x)]}", "true ? x.?a : x"]
+    "expression",
+    [
+        "{'a': optional.of(1)}",
+        "dyn(optional.of(1))",
+        "{'a': [optional.of(x)]}",
+        "true ? x.?a : x",
+        "{?'a': optional.of(x.?b)}",
+    ],
 )
 def test_optional_values_that_would_end_the_process_are_refused(expression: str) -> None:
     with pytest.raises(CompileError, match="optional values in maps"):
@@ -137,6 +144,8 @@ def test_what_an_expression_may_evaluate_to() -> None:
         ("x.s.more", "no such overload"),
         ("x.n.startsWith('a')", "no such overload: startsWith"),
         ("size(x.n)", "no such overload: size"),
+        ("x.s.orValue(1)", "no such overload: orValue"),
+        ("format.named(x.n)", "no such overload: format.named"),
         ("int(x.s)", "type conversion error from 'string' to 'int'"),
         ("timestamp(x.s)", "type conversion error from 'string' to 'google.protobuf.Timestamp'"),
         ("duration(x.s)", "type conversion error from 'string' to 'google.protobuf.Duration'"),
