@@ -153,12 +153,14 @@ class Scope:
         self._types = types or {}
         self._variables: dict[str, CelType] | None = {} if composed else None
         self._running = RUNNING
+        self._environments: dict[bool, Environment] = {}
 
     def add(self, name: str, source: str) -> Expression:
         """The expression of a variable, which those after it see."""
         made = self.compile(source)
         if self._variables is not None:
             self._variables[name] = DYN if made.fault else _kept(made.type)
+            self._environments.clear()
             if stands_alone(made.type):
                 self._running = self._running.extend({f"{VARIABLES}.{name}": made.type})
         return made
@@ -178,12 +180,17 @@ class Scope:
             return Expression(source, kind, None, as_written(_wrong_type(returns, kind), literals), uses)
         return Expression(source, kind, Program(self._running, literals.evaluated, kind), "", uses)
 
-    def _checking(self, types: Mapping[str, CelType], authorizer: bool) -> Environment:
-        more = {**self._types, **{f"_literal_{name}": kind for name, kind in types.items()}}
-        if self._variables is not None:
-            more[VARIABLES] = object_type("kubernetes.variables", self._variables)
-        environment = _environment(self._params, authorizer)
-        return environment.extend(more) if more else environment
+    def _checking(self, literals: Mapping[str, CelType], authorizer: bool) -> Environment:
+        environment = self._environments.get(authorizer)
+        if environment is None:
+            environment = _environment(self._params, authorizer)
+            more = dict(self._types)
+            if self._variables is not None:
+                more[VARIABLES] = object_type("kubernetes.variables", dict(self._variables))
+            environment = self._environments[authorizer] = environment.extend(more) if more else environment
+        if not literals:
+            return environment
+        return environment.extend({f"_literal_{name}": kind for name, kind in literals.items()})
 
 
 def stands_alone(kind: CelType) -> bool:

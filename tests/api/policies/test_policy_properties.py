@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,12 +23,17 @@ WORDS = [
 SOURCES = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join) | st.text(max_size=30)
 
 
+@cache
+def scope() -> Scope:
+    made = Scope(params=True, composed=True)
+    made.add("x", "object.spec")
+    return made
+
+
 @given(SOURCES)
 def test_any_text_is_checked(source: str) -> None:
-    scope = Scope(params=True, composed=True)
-    scope.add("x", "object.spec")
     for patch in (False, True):
-        made = scope.compile(source, returns=(BOOL,), patch=patch)
+        made = scope().compile(source, returns=(BOOL,), patch=patch)
         assert (made.program is None) == bool(made.fault)
     assert len(read_literals(source).checked) == len(source)
 
