@@ -70,10 +70,10 @@ class Handler:
         query = paths.parse_query(raw_query)
         info = paths.parse(request.method, path, query)
         user = self._authenticator.user(request.headers.get("Authorization"))
-        authorizer = self._registry.authorizer
+        authorizer, asked = self._registry.authorizer, attributes_of(info, query)
         if impersonation.wanted(request.headers):
-            user = impersonation.impersonated(user, request.headers, authorizer)
-        demand(authorizer, user, attributes_of(info, query))
+            user = impersonation.impersonated(user, request.headers, authorizer, asked)
+        demand(authorizer, user, asked)
         if info.kind != "resource":
             return self._document(request, info, query, accept)
         if request.method == "HEAD":

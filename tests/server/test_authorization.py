@@ -263,6 +263,34 @@ async def test_groups_of_whom_one_acts_as(rbac: Cluster, name: str, group: str, 
     assert answer.json()["status"]["userInfo"]["groups"] == groups
 
 
+CONSTRAINED: list[tuple[dict[str, str], JsonObject, list[str]]] = [
+    ({"Impersonate_User": "eve", "Impersonate_Group": "ops", "Impersonate_Uid": "7"},
+     rule("impersonate:user-info", "users,groups,uids", "authentication.k8s.io"), ["ops", "system:authenticated"]),
+    ({"Impersonate_User": "system:serviceaccount:default:sa"},
+     rule("impersonate:serviceaccount", "serviceaccounts", "authentication.k8s.io"),
+     ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"]),
+    ({"Impersonate_User": "system:node:a"}, rule("impersonate:arbitrary-node", "nodes", "authentication.k8s.io"),
+     ["system:nodes", "system:authenticated"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("headers", "whom", "groups"), CONSTRAINED)
+async def test_who_may_act_as_somebody_for_some_requests(
+    rbac: Cluster, headers: dict[str, str], whom: JsonObject, groups: list[str]
+) -> None:
+    mode = whom["verbs"][0].partition(":")[2]
+    reviews = rule(f"impersonate-on:{mode}:create", "selfsubjectreviews", "authentication.k8s.io")
+    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    await allow(rbac, "whom", "User:ann", whom)
+    assert (await ask(rbac, "ann-token", "POST", path, {}, **headers)).status == 403
+    await allow(rbac, "what", "User:ann", reviews)
+    answer = await ask(rbac, "ann-token", "POST", path, {}, **headers)
+    assert answer.json()["status"]["userInfo"]["groups"] == groups
+    assert (await ask(rbac, "ann-token", "GET", "/api", **headers)).status == 403
+    masters = {**headers, "Impersonate_Group": "system:masters"}
+    assert (await ask(rbac, "ann-token", "POST", path, {}, **masters)).status == 403
+
+
 # reviews
 
 

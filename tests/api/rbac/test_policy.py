@@ -15,7 +15,7 @@ from kube32_sim.api.authorization import (
     refusal_text,
 )
 from kube32_sim.api.rbac.grants import WIDEST, Grants
-from kube32_sim.api.rbac.policy import Policy
+from kube32_sim.api.rbac.policy import MOST_USERS, Policy
 from kube32_sim.api.users import ADMIN, ANONYMOUS, User
 from tests.support.rbac import binding, rule
 
@@ -130,6 +130,13 @@ def test_a_very_wide_rule_is_read_as_it_is() -> None:
     assert grants.decide(named._replace(verb="get")) == Decision(True, "RBAC: allowed by first")
     assert grants.decide(named._replace(verb="get", name="o")) == Decision(True, "RBAC: allowed by second")
     assert grants.decide(named._replace(name="o")) is None
+
+
+def test_whoever_asks_however_many_did_before_is_answered() -> None:
+    policy = policy_of(rule("get", "pods"), to="Group:devs")
+    users = [User(f"user-{number}", "", ("devs",) if number % 2 else ()) for number in range(MOST_USERS + 3)]
+    for _ in range(2):
+        assert [policy.decide(user, READ).allowed for user in users] == [bool(user.groups) for user in users]
 
 
 def test_the_modes_are_asked_in_order() -> None:
