@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kube32_sim.api.admission_matching import namespace_name
 from kube32_sim.api.admission_request import NAMESPACES, AdmissionRequest
 from kube32_sim.api.authorization import Attributes, Authorizer
-from kube32_sim.api.cel.environment import Activation
-from kube32_sim.api.cel.functions.authorizer import AuthorizerValue
-from kube32_sim.api.policies.expressions import RUNNING, VARIABLES, Expression, Fault, stands_alone
+from kube32_sim.api.policies.expressions import VARIABLES, Expression, Fault, running, stands_alone
 from kube32_sim.api.resources import ResourceType
+
+if TYPE_CHECKING:
+    from kube32_sim.api.cel.environment import Activation
+    from kube32_sim.api.cel.functions.authorizer import AuthorizerValue
 
 JsonObject = dict[str, Any]
 
@@ -104,7 +106,7 @@ class Run:
         if expression.asks and self._asking is None:
             self._ask()
         if self._activation is None:
-            self._activation = RUNNING.activation({**self._values, **self._alone, VARIABLES: self._known})
+            self._activation = running().activation({**self._values, **self._alone, VARIABLES: self._known})
         try:
             return expression.evaluate(self._activation)
         except Fault as fault:
@@ -136,6 +138,8 @@ class Run:
 
     def _ask(self) -> None:
         """Bind the authorizer, which few expressions want."""
+        from kube32_sim.api.cel.functions.authorizer import AuthorizerValue
+
         request = self._request
         self._asking = AuthorizerValue(request.user, self._authorizer)
         row, where = request.row, namespace_name(request)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kube32_sim.api.cel.environment import Activation, CompileError, Environment, EvaluationError, Program
+from kube32_sim.api.cel.messages import CompileError, EvaluationError
 from kube32_sim.api.cel.types import (
     AUTHORIZER,
     BOOL,
@@ -32,6 +32,9 @@ from kube32_sim.api.cel.types import (
     object_type,
 )
 from kube32_sim.api.policies.literals import JSON_PATCH_TYPE, OBJECT, Literals, as_written, read_literals
+
+if TYPE_CHECKING:  # what is behind takes time and memory, and most clusters have no policy
+    from kube32_sim.api.cel.environment import Activation, Environment, Program
 
 _KIND = object_type("kubernetes.GroupVersionKind", {"group": STRING, "version": STRING, "kind": STRING})
 _RESOURCE = object_type("kubernetes.GroupVersionResource", {"group": STRING, "version": STRING, "resource": STRING})
@@ -89,9 +92,6 @@ _ALWAYS = {"object": DYN, "oldObject": DYN, "namespaceObject": NAMESPACE, "reque
 _PARAMS = {"params": DYN}
 _AUTHORIZER = {"authorizer": AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK}
 VARIABLES = "variables"
-RUNNING = Environment(dict.fromkeys((*_ALWAYS, *_PARAMS, *_AUTHORIZER, VARIABLES), DYN))
-"""Where expressions are evaluated, but for those that see a variable that `stands_alone`."""
-
 APPLY, JSON_PATCH = "ApplyConfiguration", "JSONPatch"
 RETURNS = {APPLY: CelType(OBJECT), JSON_PATCH: list_of(JSON_PATCH_TYPE)}
 """The types of patches -> what the expressions of mutations evaluate to."""
@@ -134,8 +134,19 @@ class Expression(NamedTuple):
             raise Fault(f"expression '{self.source}' resulted in error: {error}") from None
 
 
-@lru_cache(maxsize=4)
+@cache
+def running() -> Environment:
+    """Where expressions are evaluated, but for those that see a variable that `stands_alone`."""
+    from kube32_sim.api.cel.environment import Environment
+
+    return Environment(dict.fromkeys((*_ALWAYS, *_PARAMS, *_AUTHORIZER, VARIABLES), DYN))
+
+
+@cache
 def _environment(params: bool, authorizer: bool) -> Environment:
+    """Where they are checked, as long as there are no variables."""
+    from kube32_sim.api.cel.environment import Environment
+
     return Environment(_ALWAYS | (_PARAMS if params else {}) | (_AUTHORIZER if authorizer else {}))
 
 
@@ -152,7 +163,7 @@ class Scope:
         self._params = params
         self._types = types or {}
         self._variables: dict[str, CelType] | None = {} if composed else None
-        self._running = RUNNING
+        self._alone: dict[str, CelType] = {}
         self._environments: dict[bool, Environment] = {}
 
     def add(self, name: str, source: str) -> Expression:
@@ -162,7 +173,7 @@ class Scope:
             self._variables[name] = DYN if made.fault else _kept(made.type)
             self._environments.clear()
             if stands_alone(made.type):
-                self._running = self._running.extend({f"{VARIABLES}.{name}": made.type})
+                self._alone[f"{VARIABLES}.{name}"] = made.type
         return made
 
     def compile(
@@ -178,7 +189,7 @@ class Scope:
             return Expression(source, DYN, None, f"compilation failed: {as_written(str(error), literals)}", uses)
         if returns and kind not in returns:
             return Expression(source, kind, None, as_written(_wrong_type(returns, kind), literals), uses)
-        return Expression(source, kind, Program(self._running, literals.evaluated, kind), "", uses)
+        return Expression(source, kind, _program(literals.evaluated, kind, self._alone), "", uses)
 
     def _checking(self, literals: Mapping[str, CelType], authorizer: bool) -> Environment:
         environment = self._environments.get(authorizer)
@@ -191,6 +202,12 @@ class Scope:
         if not literals:
             return environment
         return environment.extend({f"_literal_{name}": kind for name, kind in literals.items()})
+
+
+def _program(source: str, kind: CelType, alone: Mapping[str, CelType]) -> Program:
+    from kube32_sim.api.cel.environment import Program
+
+    return Program(running().extend(alone) if alone else running(), source, kind)
 
 
 def stands_alone(kind: CelType) -> bool:
