@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from kube32_sim.clock import END, EPOCH, RealClock, VirtualClock, parse_time, rfc3339, rfc3339_micro
+from kube32_sim.clock import END, EPOCH, RealClock, VirtualClock, parse_time, rfc3339, rfc3339_micro, turn
 
 
 async def test_sleepers_wake_in_order_of_due_time_and_then_of_registration() -> None:
@@ -154,3 +154,41 @@ async def test_steps_add_up(step: float, number: int) -> None:
     await clock.advance(step)
     assert fired == [clock.now()]
     assert rfc3339_micro(clock.now()) == rfc3339_micro(round(EPOCH + step * number, 6))
+
+
+async def test_who_waits_outside_keeps_time_but_not_others() -> None:
+    """An advance waits for a task that waits for a program outside, who only wants to find things at rest does not."""
+    clock = VirtualClock()
+    answered = asyncio.Event()
+    done: list[str] = []
+
+    async def ask() -> None:
+        with clock.outside():
+            await answered.wait()
+
+    async def work() -> None:
+        await asyncio.gather(ask(), ask())  # what a task starts for itself counts as its own
+        done.append("work")
+
+    async def advance() -> None:
+        await clock.advance(1)
+        done.append("advance")
+
+    clock.spawn(work(), "work")
+    advancing = asyncio.create_task(advance())
+    await clock.rested()
+    await turn()
+    assert done == []
+    answered.set()
+    await advancing
+    assert done == ["work", "advance"]
+    assert not clock.gauge.busy
+
+
+async def test_who_is_not_counted_may_wait_outside_too() -> None:
+    clock = VirtualClock()
+    with clock.outside():
+        await clock.advance(1)
+    clock.spawn(clock.sleep(1), "sleeper")
+    await clock.advance(1)
+    assert not clock.gauge.busy
