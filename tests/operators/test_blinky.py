@@ -131,7 +131,7 @@ def test_boards_that_are_lost_in_virtual_time(tmp_path: Path) -> None:
     """The cluster's hour passes at once; the operator sees what comes of it in its own time."""
     with running_server(tmp_path, *SERVING, "--clock", "virtual") as server:
         admin = Kubectl(server.kubeconfig, tmp_path)
-        with running_operator(install(admin), *kopf("blinky/blinky.py")):
+        with running_operator(install(admin), *kopf("blinky/blinky.py")) as operator:
             admin("create", "-f", "-", stdin=blinky("lamp", 3))
             until(lambda: found(admin, "deployment", "lamp"), "the Deployment is made")
             advance(admin, "10s")
@@ -139,6 +139,8 @@ def test_boards_that_are_lost_in_virtual_time(tmp_path: Path) -> None:
             admin("annotate", "node", "--all", "sim.kube32.io/fault=stopped")
             advance(admin, "10m")
             wait_for(admin, "blinky/lamp", ".status.lit", 0)
+            advance(admin, "1h")
+            operator.says("Unauthorized")
 
 
 def advance(admin: Kubectl, duration: str) -> None:

@@ -102,6 +102,7 @@ def owned(fleet: Mapping[str, Any], name: str) -> dict[str, Any]:
         "name": fleet["metadata"]["name"],
         "uid": fleet["metadata"]["uid"],
         "controller": True,
+        "blockOwnerDeletion": True,
     }
     return {"name": name, "labels": {LABEL: fleet["metadata"]["name"]}, "ownerReferences": [owner]}
 
