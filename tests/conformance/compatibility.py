@@ -93,6 +93,7 @@ DRIVEN = (
     ("kubernetes_asyncio", "kubernetes-asyncio", "tests/clients/test_kubernetes_asyncio*.py"),
     ("kr8s", "kr8s", "tests/clients/test_kr8s*.py"),
     ("lightkube", "lightkube", "tests/clients/test_lightkube*.py"),
+    ("kopf", "kopf", "tests/operators/test_[bg]*.py"),
     ("@kubernetes/client-node", "@kubernetes/client-node", "tests/clients/test_node_client*.py"),
 )
 """Client, versions (or the package in the dev extras that brings it), its tests; one without tests is not told."""
