@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from kube32_sim.api import errors
-from kube32_sim.api.customs.naming import FINALIZER, Taken, is_true, status_of, terminating
-from kube32_sim.api.customs.rows import rows_of
-from kube32_sim.api.customs.version import CustomType
+from kube32_sim.api.customs.naming import FINALIZER, CustomType, Taken, is_true, status_of, terminating
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.registry.asked import Asked
@@ -114,6 +112,8 @@ class CustomTypes:
 
     async def _serve(self, stored: StoredObject) -> None:
         crd = stored.object()
+        from kube32_sim.api.customs.rows import rows_of  # with all that knows schemas: a start can do without
+
         served = self._served.setdefault(stored.name, _Served(CustomType(stored.name)))
         made_of = orjson.dumps([crd["spec"], crd["status"]["acceptedNames"]], option=_BY_VALUE)
         if made_of == served.made_of:

@@ -17,6 +17,18 @@ _RESOURCE_NAMES = (("plural", "PluralConflict"), ("singular", "SingularConflict"
 _KIND_NAMES = (("kind", "KindConflict"), ("listKind", "ListKindConflict"))
 
 
+class CustomType:
+    """What the versions of one CustomResourceDefinition share.
+
+    terminating: the definition is being deleted, nothing new may be created.  gone: it is deleted.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.terminating = False
+        self.gone = False
+
+
 class Taken:
     """The names that other definitions of the group have."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kube32_sim.api.customs.columns import columns_of
+from kube32_sim.api.customs.naming import CustomType
 from kube32_sim.api.customs.strategy import CustomStrategy
-from kube32_sim.api.customs.version import CustomType, CustomVersion, paths_of
+from kube32_sim.api.customs.version import CustomVersion, paths_of
 from kube32_sim.api.resources import ResourceType, Subresource
 
 JsonObject = dict[str, Any]

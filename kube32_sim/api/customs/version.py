@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
+from kube32_sim.api.customs.naming import CustomType
 from kube32_sim.api.customs.paths import simple_path
 from kube32_sim.api.errors import FieldError, invalid_value
 from kube32_sim.api.structural import StructuralSchema
@@ -31,18 +32,6 @@ class ScalePaths(NamedTuple):
     replicas: tuple[str, ...]
     status: tuple[str, ...]
     selector: tuple[str, ...]
-
-
-class CustomType:
-    """What the versions of one CustomResourceDefinition share.
-
-    terminating: the definition is being deleted, nothing new may be created.  gone: it is deleted.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.terminating = False
-        self.gone = False
 
 
 class CustomVersion:

@@ -1,6 +1,6 @@
 """CustomResourceDefinition: its defaults, which versions it has stored things in, and what its writes are checked for.
 
-What it defines comes and goes with it (`registry/custom_types.py`), and so do conditions and accepted names: they are
+The rules are many and imported late: a start can do without.  What it defines comes and goes with it (`registry/custom_types.py`), and so do conditions and accepted names: they are
 written to its status.
 """
 
@@ -12,8 +12,6 @@ from kube32_sim.api.customs.naming import FINALIZER
 from kube32_sim.api.errors import FieldError
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.spec import Unversioned
-from kube32_sim.api.validation.crd import validate_crd, validate_crd_status, validate_crd_update
-from kube32_sim.api.validation.crd.formats import format_warnings
 
 JsonObject = dict[str, Any]
 
@@ -60,18 +58,26 @@ class CustomResourceDefinition(Unversioned):
             obj["status"] = status | {"storedVersions": [*stored, storage]}
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
+        from kube32_sim.api.validation.crd import validate_crd
+
         return validate_crd(obj)
 
     def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        from kube32_sim.api.validation.crd import validate_crd_update
+
         return validate_crd_update(obj, old)
 
     def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
+        from kube32_sim.api.validation.crd import validate_crd_status
+
         return validate_crd_status(obj)
 
     def deletion_finalizers(self, obj: JsonObject) -> tuple[str, ...]:
         return (FINALIZER,)
 
     def warnings(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[str]:
+        from kube32_sim.api.validation.crd.formats import format_warnings
+
         return format_warnings(obj["spec"], old["spec"] if old else None)
 
 
