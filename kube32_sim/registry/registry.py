@@ -236,14 +236,15 @@ class Registry:
             outcome.warnings = list(admitted.warnings)
             return self._settle(asked, admitted.obj, current, outcome)
 
-        async def write() -> Stored:
-            chosen: Updater = updater
-            if self.dynamic.concerns(row, subresource, UPDATE):
-                chosen = partial(waited, await self._waiting.updated(asked, change, how, through))
+        async def write(chosen: Updater) -> Stored:
             return (await self.store.update(row.storage, asked.key, chosen, always=self._is_report(asked))).stored
 
+        async def wait_and_write() -> Stored:
+            return await write(partial(waited, await self._waiting.updated(asked, change, how, through)))
+
         try:
-            stored = await retried(asked, write)
+            concerned = self.dynamic.concerns(row, subresource, UPDATE)
+            stored = await (retried(asked, wait_and_write) if concerned else write(updater))
         except KeyMissing:
             meant = "" if how.patch else change({})["metadata"].get("uid", "")
             if meant:
@@ -337,13 +338,16 @@ class Registry:
             return Remove() if outcome.at_once else outcome.obj
 
         async def write() -> Stored:
-            nonlocal admitted
-            if not asked.subresource and self.dynamic.concerns(row, "", DELETE):  # an eviction was asked about
-                admitted = await self._waiting.deleted(asked, options)
             return (await self.store.update(row.storage, asked.key, updater)).stored
 
+        async def wait_and_write() -> Stored:
+            nonlocal admitted
+            admitted = await self._waiting.deleted(asked, options)
+            return await write()
+
         try:
-            stored = await retried(asked, write)
+            concerned = not asked.subresource and self.dynamic.concerns(row, "", DELETE)  # evictions were asked about
+            stored = await (retried(asked, wait_and_write) if concerned else write())
             if outcome.removed and not outcome.at_once and not options.dry_run:
                 stored = (await self.store.delete(row.storage, asked.key, lambda current: None)).stored
         except KeyMissing:
