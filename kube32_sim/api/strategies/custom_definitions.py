@@ -1,7 +1,7 @@
 """CustomResourceDefinition: its defaults, which versions it has stored things in, and what its writes are checked for.
 
-The rules are many and imported late: a start can do without.  What it defines comes and goes with it (`registry/custom_types.py`), and so do conditions and accepted names: they are
-written to its status.
+The rules are many and imported late: a start can do without.  What it defines comes and goes with it
+(`registry/custom_types.py`), and so do conditions and accepted names: they are written to its status.
 """
 
 from __future__ import annotations
