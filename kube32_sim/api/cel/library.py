@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 _Config = dict[str, Any]
 _OPTIONAL: _Config = {"name": "optional", "version": 2}
 _CHECKED: list[_Config] = [_OPTIONAL, {"name": "sets"}, {"name": "two-var-comprehensions"}]
-_RUN: list[_Config] = [_OPTIONAL, {"name": "sets"}, {"name": "strings", "version": 2}, {"name": "regex"}]
-"""Extensions of the library: those that Kubernetes has too, and for running the one that `find` is made of.
+_RUN: list[_Config] = [_OPTIONAL, {"name": "sets"}, {"name": "strings", "version": 2}]
+"""Extensions of the library: those that Kubernetes has too.
 
 What two-variable comprehensions become is not run by its extension, but by functions of ours.
 """
@@ -226,7 +226,6 @@ def evaluate(expression: Expression, activation: object) -> Any:
 
 
 _HELPERS = {
-    "search": "regex.extractAll(text, pattern)",
     "matches": "''.matches(text)",
     "duration": "duration(text)",
     "timestamp": "timestamp(text)",
@@ -237,15 +236,9 @@ _HELPERS = {
 def _helper(name: str) -> Expression:
     from cel_expr_python import cel
 
-    config = cel.NewEnvConfigFromYaml(yaml.safe_dump({"extensions": [_OPTIONAL, {"name": "regex"}]}))
-    environment = cel.NewEnv(config=config, variables={"text": cel.Type.STRING, "pattern": cel.Type.STRING})
+    config = cel.NewEnvConfigFromYaml(yaml.safe_dump({"extensions": [_OPTIONAL]}))
+    environment = cel.NewEnv(config=config, variables={"text": cel.Type.STRING})
     return running_environment().deserialize(environment.compile(_HELPERS[name]).serialize())
-
-
-def search(text: str, pattern: str) -> list[str]:
-    """All matches of a pattern without groups, from left to right; EvaluationError for one that is none."""
-    found: list[str] = evaluate(_helper("search"), activation({"text": text, "pattern": pattern}))
-    return found
 
 
 def literal_fault(function: str, text: str) -> str:
