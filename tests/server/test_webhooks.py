@@ -358,3 +358,20 @@ async def test_who_asks_is_told(bare: Cluster, wire: Wire, hook: Hook) -> None:
         Impersonate_Group="dev",
     )
     assert hook.reviews[0]["userInfo"] == {"username": "jane", "groups": ["dev", "system:authenticated"]}
+
+
+async def test_a_connection_serves_many_calls_of_webhooks_with_the_same_certificates(bare: Cluster) -> None:
+    async with Hook().serving() as hook:
+        for name in ("v", "w"):
+            await hook.configure(bare, MUTATING, name, CREATE_MAPS)
+        for name in ("a", "b", "c"):
+            await make(bare, name)
+    assert (len(hook.reviews), hook.connections) == (6, 1)
+
+
+async def test_the_namespace_of_a_namespace_is_itself(bare: Cluster, hook: Hook) -> None:
+    await hook.configure(bare, VALIDATING, "v", rule(["namespaces"], ["*"]))
+    namespaces = Resource("", "v1", "namespaces")
+    await bare.client.create(namespaces, "", {"metadata": {"name": "n"}})
+    await bare.client.patch(namespaces, "", "n", {"metadata": {"labels": {"a": "b"}}})
+    assert [(each["namespace"], each["name"]) for each in hook.reviews] == [("n", "n"), ("n", "n")]
