@@ -23,9 +23,10 @@ from kube32_sim.api.cel import library
 from kube32_sim.api.cel.descriptors import all_objects
 from kube32_sim.api.cel.functions.authorizer import AuthorizerValue
 from kube32_sim.api.cel.functions.declaring import Special
+from kube32_sim.api.cel.hidden import forbid_hidden
 from kube32_sim.api.cel.literals import check_literals, may_have_faults
 from kube32_sim.api.cel.messages import CompileError, EvaluationError, compile_message
-from kube32_sim.api.cel.running import Optional, forbid_hidden, prepared
+from kube32_sim.api.cel.running import Optional, prepared
 from kube32_sim.api.cel.tree import decode
 from kube32_sim.api.cel.types import CelType, parse_type
 

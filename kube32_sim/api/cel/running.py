@@ -11,7 +11,6 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from kube32_sim.api.cel.functions import OVERLOADS
-from kube32_sim.api.cel.messages import CompileError
 from kube32_sim.api.cel.tree import (
     Call,
     Comprehension,
@@ -20,9 +19,7 @@ from kube32_sim.api.cel.tree import (
     Expr,
     Ident,
     ListExpr,
-    StructExpr,
     Tree,
-    Type,
     decode,
 )
 from kube32_sim.api.cel.tree_writing import encode
@@ -96,36 +93,3 @@ def _replaced(value: Any, replace: Callable[[Expr], Expr]) -> Any:
         _replace_children(value, replace)
         return value
     return replace(value) if isinstance(value, Expr) else value
-
-
-def forbid_hidden(tree: Tree) -> None:
-    """Optional values must stay where their type is known, and out of maps: the library ends the process over them.
-
-    Raises CompileError.
-    """
-    for expr in walk(tree.root):
-        if any(map(_has_optional, _hiding(tree, expr))):
-            raise CompileError("optional values in maps, in lists of other values or of unknown type are not supported")
-
-
-def _hiding(tree: Tree, expr: Expr) -> list[Type]:
-    """The types of values that an expression puts where they must not be optional."""
-    if isinstance(expr, StructExpr):
-        kinds = [(tree.type_of(entry.value), entry.optional) for entry in expr.entries]
-        return [_unwrapped(kind) if optional else kind for kind, optional in kinds]
-    if _has_optional(tree.type_of(expr)):
-        return []
-    if isinstance(expr, ListExpr):
-        kinds = [(tree.type_of(item), index in expr.optional) for index, item in enumerate(expr.elements)]
-        return [_unwrapped(kind) if optional else kind for kind, optional in kinds]
-    if isinstance(expr, Call) and expr.function in ("dyn", "_?_:_"):
-        return [tree.type_of(arg) for arg in expr.args]
-    return []
-
-
-def _unwrapped(kind: Type) -> Type:
-    return kind.params[0] if kind.name == "optional_type" and kind.params else kind
-
-
-def _has_optional(kind: Type) -> bool:
-    return kind.name == "optional_type" or any(map(_has_optional, kind.params))

@@ -111,11 +111,31 @@ def test_what_kubernetes_has_not_is_not_there(expression: str) -> None:
         "{'a': [optional.of(x)]}",
         "true ? x.?a : x",
         "{?'a': optional.of(x.?b)}",
+        "{'a': x[?x.s].b}",
+        "{'a': optional.of(x).orValue(x.?b)}",
+        "{'a': x.?b.optMap(q, x[?q]).value()}",
+        "x[?x.s] == x ? x[?x.s] : x",
     ],
 )
 def test_optional_values_that_would_end_the_process_are_refused(expression: str) -> None:
     with pytest.raises(CompileError, match="optional values in maps"):
         _DYN.compile(expression).evaluate({"x": 1})
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("x.?a.b.orValue(1)", 2),
+        ("x[?'a'].?b.orValue(1)", 2),
+        ("[?x.?a.b, ?x.?c]", [2]),
+        ("x.?a.b.optMap(q, q + 1).orValue(0)", 3),
+        ("x.?c.or(x.?a).b.value()", 2),
+        ("[x.?a, x.?c].exists(i, !i.hasValue())", True),
+        ("x.?c != optional.of(1) && x.?a.?b.optFlatMap(v, optional.of(v)).hasValue()", True),
+    ],
+)
+def test_optional_values_are_of_use_elsewhere(expression: str, value: Any) -> None:
+    assert _DYN.compile(expression).evaluate({"x": {"a": {"b": 2}}}) == value
 
 
 def test_what_an_expression_may_evaluate_to() -> None:
