@@ -136,7 +136,9 @@ def test_a_format_that_nobody_knows() -> None:
     assert format_check("int-or-string") is None
 
 
-@pytest.mark.parametrize("text", ["1" * 1_000_000 + "!", "0" * 1_000_000 + "!", "1." + "0" * 1_000_000 + "E1!"], ids=len)
+@pytest.mark.parametrize(
+    "text", ["1" * 1_000_000 + "!", "0" * 1_000_000 + "!", "1." + "0" * 1_000_000 + "E1!"], ids=len
+)
 def test_a_long_text_that_is_no_quantity(text: str) -> None:
     """One that is read in every way would never be done."""
     fits = format_check("quantity")
