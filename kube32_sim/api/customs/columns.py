@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -12,6 +14,7 @@ from kube32_sim.api.customs.paths import JSONPath, PathError
 from kube32_sim.api.tables import Age, Cell, ColumnDefinition, Columns
 
 JsonObject = dict[str, Any]
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)")
 _CREATED = ".metadata.creationTimestamp"
 _AGE: JsonObject = {
     "name": "Age",
@@ -23,9 +26,13 @@ _AGE: JsonObject = {
 
 def columns_of(version: JsonObject) -> Columns:
     """Of one entry of spec.versions."""
-    wanted = version.get("additionalPrinterColumns") or [_AGE]
-    definitions = [NAME, *(_definition(column) for column in wanted)]
-    readers = [_reader(column) for column in wanted]
+    definitions, readers = [NAME], []
+    for column in version.get("additionalPrinterColumns") or [_AGE]:
+        try:
+            readers.append(_reader(column))
+        except PathError:  # validation lets more through than can be read: upstream shows the columns before it
+            break
+        definitions.append(_definition(column))
 
     def cells(obj: JsonObject) -> Sequence[Cell]:
         return [name_of(obj), *(read(obj) for read in readers)]
@@ -42,10 +49,7 @@ def _definition(column: JsonObject) -> ColumnDefinition:
 
 
 def _reader(column: JsonObject) -> Callable[[JsonObject], Cell]:
-    try:
-        path = JSONPath(column["jsonPath"])
-    except PathError:  # validation lets more through than anybody can read: upstream prints nothing then
-        return lambda obj: None
+    path = JSONPath(column["jsonPath"])
     convert = _CONVERT.get(column["type"], _text)
 
     def read(obj: JsonObject) -> Cell:
@@ -55,13 +59,27 @@ def _reader(column: JsonObject) -> Callable[[JsonObject], Cell]:
     return read
 
 
-def _text(value: Any) -> str | None:
+def _text(value: Any) -> str:
     """As Go prints the value, or its JSON where it has parts."""
-    if value is None or isinstance(value, str):
+    if isinstance(value, str):
         return value
+    if value is None:
+        return "<no value>"
+    if isinstance(value, float):
+        return _shortest(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    return orjson.dumps(value).decode()
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _shortest(value: float) -> str:
+    """A float64 as `%v` writes it: no more digits than tell it from others, an exponent below -4 and from 6 on."""
+    exact = Decimal(repr(value)).normalize()
+    if -4 <= exact.adjusted() < 6:
+        return f"{exact:f}"
+    mantissa, _, power = f"{exact:e}".partition("e")
+    return f"{mantissa}e{int(power):+03}"
 
 
 def _integer(value: Any) -> Cell:
@@ -81,7 +99,11 @@ def _boolean(value: Any) -> Cell:
 
 def _date(value: Any) -> Cell:
     """How long ago it was."""
-    return Age(value) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    if value in ("", "null"):
+        return Age("")
+    return Age(value) if _RFC3339.fullmatch(value) else "<invalid>"
 
 
 _CONVERT: dict[str, Callable[[Any], Cell]] = {

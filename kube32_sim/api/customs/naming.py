@@ -74,26 +74,23 @@ def status_of(crd: JsonObject, taken: Taken, now: str) -> JsonObject:
 
 def _accepted(asked: JsonObject, had: JsonObject, taken: Taken) -> tuple[JsonObject, tuple[str, str] | None]:
     """(the names that it has from now on, reason and message of the last conflict)."""
-    names, conflict = dict(had), None
-    for fields, used in ((_RESOURCE_NAMES, taken.resources), (_KIND_NAMES, taken.kinds)):
-        for field, reason in fields:
-            value = asked.get(field, "")
-            if value == had.get(field, "") or value not in used:
-                names[field] = value
-            else:
-                conflict = reason, f'"{value}" is already in use'
-    short = asked.get("shortNames") or []
-    clashes = [name for name in short if name in taken.resources and name not in (had.get("shortNames") or ())]
-    if clashes:
-        quoted = [f'"{name}" is already in use' for name in clashes]
-        told = quoted[0] if len(quoted) == 1 else f"[{', '.join(quoted)}]"
-        conflict = "ShortNamesConflict", told
-    for field, value in (("shortNames", None if clashes else short), ("categories", asked.get("categories") or [])):
-        if value:
-            names[field] = list(value)
-        elif value is not None:
-            names.pop(field, None)
+    names, conflict = {**had, "categories": list(asked.get("categories") or [])}, None
+    for field, reason in (*_RESOURCE_NAMES, ("shortNames", "ShortNamesConflict"), *_KIND_NAMES):
+        used = taken.kinds if (field, reason) in _KIND_NAMES else taken.resources
+        clashes = [f'"{name}" is already in use' for name in _new(field, asked, had) if name in used]
+        if clashes:
+            conflict = reason, clashes[0] if len(clashes) == 1 else f"[{', '.join(clashes)}]"
+        else:
+            names[field] = asked.get(field, "")
     return {field: value for field, value in names.items() if value or field in ("plural", "kind")}, conflict
+
+
+def _new(field: str, asked: JsonObject, had: JsonObject) -> list[str]:
+    """The names of that field that the definition does not have yet."""
+    wanted, own = asked.get(field) or "", had.get(field) or ""
+    if isinstance(wanted, str):
+        return [wanted] if wanted and wanted != own else []
+    return [name for name in wanted if name not in own]
 
 
 def _approval(crd: JsonObject) -> list[tuple[str, str, str, str]]:

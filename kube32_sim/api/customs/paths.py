@@ -15,6 +15,7 @@ Step = Callable[[Any], Iterator[Any]]
 _FIELD = re.compile(r"\.((?:\\.|[^.\[\]\\ ])+)")
 _QUOTED = re.compile(r"\['((?:\\'|[^'])*)'\]|\[\"((?:\\\"|[^\"])*)\"\]")
 _SLICE = re.compile(r"\[(-?\d*)(?::(-?\d*))?(?::(-?\d*))?\]")
+_UNION = re.compile(r"\[([^\[\]?,]+(?:,[^\[\]?,]+)+)\]")
 _FILTER = re.compile(r"\[\?\((.*?)\)\]")
 _COMPARISON = re.compile(r"(@?[^\s=!<>]*(?:\[[^\]]*\])?)\s*(==|!=|<=|>=|<|>)\s*(.+)")
 _LITERAL = re.compile(r"""'([^']*)'|"([^"]*)"|(true|false)|(-?\d+(?:\.\d+)?)""")
@@ -97,9 +98,7 @@ def _everything_below(value: Any) -> Iterator[Any]:
 def _sliced(match: re.Match[str]) -> Step:
     first, second, third = match.groups()
     if second is None and third is None:
-        if not first:
-            raise PathError(f"invalid array index {match.group()}")
-        return _indexed(int(first))
+        return _indexed(int(first or 0))  # `[]` is the first item, as in client-go
     part = slice(*(int(text) if text else None for text in (first, second, third)))
     if part.step == 0:
         raise PathError("step must be > 0")
@@ -129,6 +128,17 @@ def _filtered(match: re.Match[str]) -> Step:
     def step(value: Any) -> Iterator[Any]:
         if isinstance(value, list):
             yield from (item for item in value if holds(item))
+
+    return step
+
+
+def _united(match: re.Match[str]) -> Step:
+    """`[0,2]`, `['a','b']`: what each of the parts finds."""
+    parts = [JSONPath(f"[{part.strip()}]") for part in match.group(1).split(",")]
+
+    def step(value: Any) -> Iterator[Any]:
+        for part in parts:
+            yield from part.find(value)
 
     return step
 
@@ -187,6 +197,7 @@ _KINDS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Step]]] = (
     (_QUOTED, _quoted),
     (re.compile(r"\[\*\]"), _all_items),
     (_SLICE, _sliced),
+    (_UNION, _united),
     (_FIELD, _field),
 )
 

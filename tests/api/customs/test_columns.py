@@ -11,7 +11,15 @@ from kube32_sim.api.tables import Age
 
 OBJ = {
     "metadata": {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z"},
-    "spec": {"n": 3, "f": 2.5, "b": True, "s": "text", "list": ["x", "y"], "map": {"k": 1}, "none": None},
+    "spec": {"n": 3, "f": 2.5, "b": True, "s": "text", "list": ["x", "y"], "map": {"k": 1}, "none": None}
+    | {
+        "parts": {"z": 1, "a": "<x>&"},
+        "large": 12345678.5,
+        "huge": 1e21,
+        "small": 1e-5,
+        "day": "2026-01-01",
+        "empty": "",
+    },
 }
 
 
@@ -38,7 +46,17 @@ def cell(kind: str, path: str) -> Any:
         ("string", ".spec.list", '["x","y"]'),
         ("string", ".spec.map", '{"k":1}'),
         ("string", ".spec.list[*]", "x"),
-        ("string", ".spec.none", None),
+        ("string", ".spec.none", "<no value>"),
+        ("integer", ".spec.none", None),
+        ("string", ".spec.parts", '{"a":"\\u003cx\\u003e\\u0026","z":1}'),
+        ("string", ".spec.parts.a", "<x>&"),
+        ("string", ".spec.f", "2.5"),
+        ("string", ".spec.large", "1.23456785e+07"),
+        ("string", ".spec.huge", "1e+21"),
+        ("string", ".spec.small", "1e-05"),
+        ("date", ".spec.s", "<invalid>"),
+        ("date", ".spec.day", "<invalid>"),
+        ("date", ".spec.empty", Age("")),
         ("string", ".spec.nothing", None),
         ("date", ".metadata.creationTimestamp", Age("2026-01-01T00:00:00Z")),
         ("date", ".spec.n", None),
@@ -57,3 +75,10 @@ def test_without_columns_of_its_own_a_version_shows_the_age() -> None:
 def test_a_column_tells_its_path_where_it_has_no_description() -> None:
     column = columns_of({"additionalPrinterColumns": [{"name": "C", "type": "string", "jsonPath": ".spec.s"}]})
     assert column.definitions[1].description == "Custom resource definition column (in JSONPath format): .spec.s"
+
+
+def test_columns_end_before_the_first_whose_path_cannot_be_read() -> None:
+    paths = (".spec.s", ".spec.list[", ".spec.n")
+    columns = columns_of({"additionalPrinterColumns": [{"name": p, "type": "string", "jsonPath": p} for p in paths]})
+    assert [column.name for column in columns.definitions] == ["Name", ".spec.s"]
+    assert columns.cells(OBJ) == ["a", "text"]

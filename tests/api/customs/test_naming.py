@@ -65,6 +65,11 @@ def test_a_taken_name_is_not_accepted(names: JsonObject, reason: str, message: s
     assert is_true(freed, "Established")
 
 
+def test_of_several_conflicts_the_last_is_told() -> None:
+    crd = told(asking(shortNames=["gd"], kind="Gadget"), [OTHER])
+    assert condition(crd, "NamesAccepted") == ("False", "KindConflict", '"Gadget" is already in use')
+
+
 def test_what_was_established_stays_so_when_a_new_name_is_refused() -> None:
     crd = told(asking(), [OTHER])
     crd["spec"]["names"]["singular"] = "gadget"
