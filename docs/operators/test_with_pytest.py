@@ -31,7 +31,7 @@ SERVE = [
     "--authorization-mode",
     "RBAC",
 ]
-SECONDS = 20
+SECONDS = 50
 """A wait's end, if nothing comes of it; no test sleeps."""
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from tests.support.kubectl import Kubectl
-from tests.support.operators import OPERATORS, SERVING, kopf, kubeconfig_of, running_operator
+from tests.support.operators import OPERATORS, PATIENCE, SERVING, kopf, kubeconfig_of, running_operator
 from tests.support.servers import running_server
 from tests.support.waiting import until
 
 BLINKY = OPERATORS / "blinky"
+TIMEOUT = f"--timeout={PATIENCE:.0f}s"
 FINALIZER = "blinkies.example.com/blinky-operator"
 
 
@@ -38,7 +39,7 @@ def blinky(name: str, boards: int) -> str:
 
 
 def wait_for(admin: Kubectl, what: str, path: str, value: object) -> None:
-    admin("wait", what, f"--for=jsonpath={{{path}}}={value}", "--timeout=20s")
+    admin("wait", what, f"--for=jsonpath={{{path}}}={value}", TIMEOUT)
 
 
 def found(admin: Kubectl, kind: str, name: str) -> Any:
@@ -69,11 +70,11 @@ def test_from_creation_to_deletion(admin: Kubectl, kubeconfig: Path) -> None:
         admin("patch", "blinky", "lamp", "--type=merge", "-p", '{"spec": {"boards": 1}}')
         wait_for(admin, "blinky/lamp", ".status.lit", 1)
         said = {"create: 2 boards blink", "update: 1 boards blink"}
-        until(lambda: messages(admin, "lamp") == said, "events are posted")
+        until(lambda: messages(admin, "lamp") == said, "events are posted", PATIENCE)
 
         admin("delete", "blinky", "lamp")
         assert admin("get", "pods", "-l", "example.com/blinky=lamp") == "", "they went before it did"
-        until(lambda: not found(admin, "deployment", "lamp"), "the Deployment is collected")
+        until(lambda: not found(admin, "deployment", "lamp"), "the Deployment is collected", PATIENCE)
 
 
 def test_what_happened_while_it_was_away(admin: Kubectl, kubeconfig: Path) -> None:
@@ -89,8 +90,8 @@ def test_what_happened_while_it_was_away(admin: Kubectl, kubeconfig: Path) -> No
     assert found(admin, "blinky", "leaving")["metadata"]["finalizers"] == [FINALIZER]
     with running_operator(kubeconfig, *kopf("blinky/blinky.py"), log="again"):
         wait_for(admin, "blinky/changed", ".status.lit", 2)
-        until(lambda: found(admin, "deployment", "robbed"), "the Deployment is made again")
-        admin("wait", "blinky/leaving", "--for=delete", "--timeout=20s")
+        until(lambda: found(admin, "deployment", "robbed"), "the Deployment is made again", PATIENCE)
+        admin("wait", "blinky/leaving", "--for=delete", TIMEOUT)
         assert "resume: 1 boards blink" in messages(admin, "robbed")
 
 
@@ -133,7 +134,7 @@ def test_boards_that_are_lost_in_virtual_time(tmp_path: Path) -> None:
         admin = Kubectl(server.kubeconfig, tmp_path)
         with running_operator(install(admin), *kopf("blinky/blinky.py")) as operator:
             admin("create", "-f", "-", stdin=blinky("lamp", 3))
-            until(lambda: found(admin, "deployment", "lamp"), "the Deployment is made")
+            until(lambda: found(admin, "deployment", "lamp"), "the Deployment is made", PATIENCE)
             advance(admin, "10s")
             wait_for(admin, "blinky/lamp", ".status.lit", 3)
             admin("annotate", "node", "--all", "sim.kube32.io/fault=stopped")

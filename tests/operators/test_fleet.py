@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.kubectl import Kubectl
-from tests.support.operators import OPERATORS, Operator, kubeconfig_of, running_operator
+from tests.support.operators import OPERATORS, PATIENCE, Operator, kubeconfig_of, running_operator
 from tests.support.waiting import until
 
 FLEET = OPERATORS / "fleet"
@@ -49,7 +49,7 @@ def test_two_replicas_of_which_one_leads(admin: Kubectl, kubeconfig: Path) -> No
         for identity in "ab":
             operator = running_operator(kubeconfig, CONTROLLER, "--identity", identity, log=identity)
             replicas[identity] = running.enter_context(operator)
-        leader = until(lambda: lease(admin).get("holderIdentity", ""), "one leads")
+        leader = until(lambda: lease(admin).get("holderIdentity", ""), "one leads", PATIENCE)
         other = "ab".replace(leader, "")
         replicas[other].says(f"lease held by {leader} and has not expired")
         admin("create", "-f", str(FLEET / "lamps.yaml"))
@@ -67,12 +67,14 @@ def test_two_replicas_of_which_one_leads(admin: Kubectl, kubeconfig: Path) -> No
         assert taken["holderIdentity"] == other
         waited = time_of(taken["acquireTime"]) - time_of(left["renewTime"])
         assert waited > timedelta(seconds=left["leaseDurationSeconds"])
-        until(lambda: names(admin, "deployments") == {"deployment.apps/lamps-esp32-s3"}, "the other reconciles")
+        until(
+            lambda: names(admin, "deployments") == {"deployment.apps/lamps-esp32-s3"}, "the other reconciles", PATIENCE
+        )
         admin("wait", "fleet/lamps", "--for=jsonpath={.status.ready}=1")
         admin("wait", "fleet/lamps", "--for=jsonpath={.status.observedGeneration}=2")
 
         admin("delete", "fleet", "lamps")
-        until(lambda: not names(admin, "configmaps,deployments,pods"), "what it owned is collected")
+        until(lambda: not names(admin, "configmaps,deployments,pods"), "what it owned is collected", PATIENCE)
 
 
 def test_without_its_verb_nobody_leads(admin: Kubectl, kubeconfig: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.kubectl import Kubectl
-from tests.support.operators import OPERATORS, kopf, kubeconfig_of, running_operator
+from tests.support.operators import OPERATORS, PATIENCE, kopf, kubeconfig_of, running_operator
 from tests.support.waiting import until
 
 GUARD = OPERATORS / "guard"
@@ -58,7 +58,7 @@ def test_webhooks_of_its_own(admin: Kubectl, guarded: Kubectl, kubeconfig: Path)
 
 def test_webhooks_of_kopf(admin: Kubectl, kubeconfig: Path) -> None:
     with running_operator(kubeconfig, *kopf("guard/kopf_guard.py")) as operator:
-        until(lambda: written(admin) == ["slow_down", "not_too_many"], "kopf writes its configurations")
+        until(lambda: written(admin) == ["slow_down", "not_too_many"], "kopf writes its configurations", PATIENCE)
         hasty = blinky("hasty", period=0.1)
         warning = "Warning: nobody sees a LED that blinks faster than every 0.2 s\n"
         assert admin.remarks("create", "-f", "-", stdin=hasty) == warning
@@ -87,7 +87,7 @@ def test_a_guard_that_may_not_register(admin: Kubectl, kubeconfig: Path) -> None
     rules[0]["verbs"] = ["create"]
     admin("patch", "clusterrole", "guard", "--type=merge", "-p", json.dumps({"rules": rules}))
     with running_operator(kubeconfig, str(GUARD / "webhook.py")) as operator:
-        until(lambda: operator.process.poll() is not None, "it gives up")
+        until(lambda: operator.process.poll() is not None, "it gives up", PATIENCE)
         assert (
             'mutatingwebhookconfigurations.admissionregistration.k8s.io \\"guard\\" is forbidden: '
             'User \\"system:serviceaccount:default:guard\\" cannot patch resource' in operator.said()

@@ -14,7 +14,7 @@ import yaml
 
 from tests.support.kubectl import Kubectl
 from tests.support.servers import CLONE, command_environment
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import until
 
 OPERATORS = CLONE / "docs/operators"
 SERVING = (
@@ -22,6 +22,9 @@ SERVING = (
     *("--reconcile-interval", "100ms", "--lease-check-interval", "100ms"),
 )
 """Options of a server for them, quick on its feet."""
+
+PATIENCE = 50.0
+"""Seconds until a wait for an operator gives up: it is three programs that have to be heard, on a slow machine."""
 
 
 @dataclass
@@ -36,7 +39,7 @@ class Operator:
 
     def says(self, text: str) -> None:
         """Wait until it has said that."""
-        until(lambda: text in self.said() or self._ended(), f"{text!r} is said")
+        until(lambda: text in self.said() or self._ended(), f"{text!r} is said", PATIENCE)
         assert text in self.said(), self.said()
 
     def _ended(self) -> bool:

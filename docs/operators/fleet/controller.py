@@ -25,8 +25,8 @@ from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 GROUP, VERSION, PLURAL = "example.com", "v1", "fleets"
 MANAGER = "fleet-controller"
 LABEL = "example.com/fleet"
-LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS = 2, 1.5, 1
-"""The shortest that the library takes; 15, 10 and 2 are usual."""
+LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS = 4, 3, 1
+"""Short, so that nobody waits long; 15, 10 and 2 are usual. Nobody may be held up for as long as the lease lasts."""
 
 log = logging.getLogger(MANAGER)
 
