@@ -16,7 +16,7 @@ from kube32_sim.api.cel.environment import CompileError, Environment
 from kube32_sim.api.cel.rule_plan import EMBEDDED, RULES
 from kube32_sim.api.cel.rules import validate_value
 from kube32_sim.api.cel.schema_types import checked_type
-from kube32_sim.api.cel.tree import Tree, decode
+from kube32_sim.api.cel.tree import Tree
 from kube32_sim.api.cel.types import BOOL, STRING, CelType, optional_of
 from kube32_sim.api.errors import FieldError, invalid_value
 from kube32_sim.api.validation.crd.shown import shown_rule
@@ -148,11 +148,10 @@ class _Checker:
     def compiled(self, source: str, returns: CelType, *, optional: bool) -> _Compiled:
         environment = self._optional if optional else self._plain
         try:
-            checked = environment.checked(source)
-            tree = decode(checked.serialize())
+            kind, tree = environment.checked_tree(source)
         except CompileError as error:
             return _Compiled(0, f"compilation failed: {error}", False)
-        if environment.type_of(checked) != returns:
+        if kind != returns:
             return _Compiled(0, _WRONG_TYPE, False)
         return _Compiled(estimate(tree, self.sized).max, "", _uses_old(tree))
 

@@ -27,7 +27,7 @@ from kube32_sim.api.cel.hidden import forbid_hidden
 from kube32_sim.api.cel.literals import check_literals, may_have_faults
 from kube32_sim.api.cel.messages import CompileError, EvaluationError, compile_message
 from kube32_sim.api.cel.running import Optional, prepared
-from kube32_sim.api.cel.tree import decode
+from kube32_sim.api.cel.tree import Tree, decode
 from kube32_sim.api.cel.types import CelType, parse_type
 
 __all__ = ["Activation", "CompileError", "Environment", "EvaluationError", "Optional", "Program", "Special"]
@@ -72,36 +72,47 @@ class Environment:
 
     def check(self, expression: str) -> CelType:
         """The type that an expression has; raises CompileError."""
-        return self.type_of(self.checked(expression))
+        return self._type_of(self.checked(expression))
 
-    def type_of(self, checked: library.Expression) -> CelType:
-        """The type of an expression that `checked` gave."""
+    def _type_of(self, checked: library.Expression) -> CelType:
         return parse_type(str(checked.return_type()), self._objects)
 
     def checked(self, expression: str) -> library.Expression:
-        """The checked expression of the library, whose tree cost estimation reads; raises CompileError."""
-        compiled = self._compiled(expression)
-        if may_have_faults(expression):
-            check_literals(decode(compiled.serialize()), expression, library.literal_fault)
+        """The checked expression of the library; raises CompileError."""
+        compiled, tree = self._compiled(expression)
+        if tree is not None:
+            check_literals(tree, expression, library.literal_fault)
         return compiled
 
-    def _compiled(self, expression: str) -> library.Expression:
+    def checked_tree(self, expression: str) -> tuple[CelType, Tree]:
+        """The type of an expression, and its tree, which cost estimation reads; raises CompileError."""
+        compiled, tree = self._compiled(expression)
+        if tree is None:
+            tree = decode(compiled.serialize())
+        else:
+            check_literals(tree, expression, library.literal_fault)
+        return self._type_of(compiled), tree
+
+    def _compiled(self, expression: str) -> tuple[library.Expression, Tree | None]:
+        """The tree only where something in it was to be looked at."""
         if self._checking is None:
             self._checking = library.checking_environment(self.variables)
         try:
             compiled = self._checking.compile(expression)
         except RuntimeError as error:
             raise CompileError(compile_message(str(error))) from None
-        if may_have_faults(expression):
-            forbid_hidden(decode(compiled.serialize()))
-        return compiled
+        if not may_have_faults(expression):
+            return compiled, None
+        tree = decode(compiled.serialize())
+        forbid_hidden(tree)
+        return compiled, tree
 
     def runnable(self, expression: str) -> tuple[library.Expression, bool]:
         """An expression as it is evaluated, and whether it gives an optional value; raises CompileError.
 
         What `check` asks of literals is not asked of it: maps may have values of all types.
         """
-        checked = self._compiled(expression)
+        checked, _ = self._compiled(expression)
         optional = str(checked.return_type()).startswith("optional_type")
         names = [name for name, kind in self.variables.items() if kind.name == "optional_type"]
         tree = prepared(checked.serialize(), expression, names, optional_result=optional)

@@ -13,7 +13,6 @@ from kube32_sim.api.cel.conversion import Converter, converter, has_unordered
 from kube32_sim.api.cel.cost_sizes import sized_type
 from kube32_sim.api.cel.environment import CompileError, Environment, Program
 from kube32_sim.api.cel.field_paths import normalized
-from kube32_sim.api.cel.tree import decode
 from kube32_sim.api.cel.types import DYN, optional_of
 
 JsonObject = dict[str, Any]
@@ -122,5 +121,5 @@ def uses_old_self(environment: Environment, source: str) -> bool:
     """Whether an expression that compiles mentions oldSelf."""
     if "oldSelf" not in source:
         return False
-    tree = decode(environment.checked(source).serialize())
+    _, tree = environment.checked_tree(source)
     return any(reference.name == "oldSelf" for reference in tree.references.values())
