@@ -98,7 +98,7 @@ RETURNS = {APPLY: CelType(OBJECT), JSON_PATCH: list_of(JSON_PATCH_TYPE)}
 FIELDS = {APPLY: "applyConfiguration", JSON_PATCH: "jsonPatch"}
 """The types of patches -> in which field of a mutation their expressions are."""
 
-_uses = re.compile(rf"\b{VARIABLES}\s*\.\s*\??\s*([_a-zA-Z]\w*)").findall
+_uses = re.compile(rf"\b{VARIABLES}\s*+\.\s*+\??\s*+([_a-zA-Z]\w*)").findall
 _KEPT = (BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT)
 """The types of variables that the expressions after them know; of all others they know nothing."""
 _INSIDE = (BOOL, BYTES, DOUBLE, DYN, INT, NULL, STRING, UINT)

@@ -97,7 +97,7 @@ def secret_type_fixed(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return [] if kind == old.get("type", "") else [invalid_value("type", kind, IMMUTABLE)]
 
 
-_PEM_TYPES = re.compile(r"-----BEGIN ([^-\n]+)-----\r?\n.*?-----END \1-----", re.DOTALL)
+_PEM_MARK = re.compile(r"-----(BEGIN(?= [^-\n]++-----\r?\n)|END) ([^-\n]++)-----")
 
 
 def secret_warnings(secret: JsonObject) -> list[str]:
@@ -114,7 +114,16 @@ def secret_warnings(secret: JsonObject) -> list[str]:
 
 
 def _pem_types(encoded: str) -> list[str]:
-    return _PEM_TYPES.findall(base64.b64decode(encoded).decode("latin-1"))
+    marks = list(_PEM_MARK.finditer(base64.b64decode(encoded).decode("latin-1")))
+    ends = {mark[2]: mark.start() for mark in marks if mark[1] == "END"}
+    found, inside = [], ""
+    for mark in marks:
+        if inside:
+            inside = "" if (mark[1], mark[2]) == ("END", inside) else inside
+        elif mark[1] == "BEGIN" and mark.start() < ends.get(mark[2], 0):
+            inside = mark[2]
+            found.append(inside)
+    return found
 
 
 def _no_certificate(found: list[str]) -> str:

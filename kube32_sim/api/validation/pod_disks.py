@@ -29,8 +29,17 @@ _HOST_PATH_TYPES = (
 _LARGEST_BYTE = 255
 _LONGEST_PORTAL = 64
 _LONGEST_TENANT = 64
-_INITIATORS = {
-    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9\-.]+)(:[^,;*&$|\s]+)$", re.ASCII).search,
+_IQN = r"iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$"
+
+
+def _is_iqn(name: str) -> bool:
+    from kube32_sim.api.structural.patterns import searcher  # few volumes need it
+
+    return searcher(_IQN)(name)
+
+
+_INITIATORS: dict[str, Callable[[str], object]] = {
+    "iqn": _is_iqn,
     "eui": re.compile(r"eui.[A-Za-z0-9]{16}").fullmatch,
     "naa": re.compile(r"naa.[A-Za-z0-9]{32}").fullmatch,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -52,7 +51,6 @@ _DIVISORS = {
     "ephemeral-storage": (_BYTE_DIVISORS, _BYTES, "local ephemeral storage"),
     "hugepages": (_BYTE_DIVISORS, _BYTES, "hugepages"),
 }
-_subscript = re.compile(r"(?P<path>.*)\['(?P<key>.*)'\]").fullmatch
 
 
 def validate_env(variables: Sequence[JsonObject], path: str) -> list[FieldError]:
@@ -144,9 +142,9 @@ def validate_field_reference(reference: JsonObject, fields: Collection[str], pat
     if version != "v1":
         why = f"error converting fieldPath: unsupported pod version: {version}"
         return [invalid_value(f"{path}.fieldPath", field, why)]
-    match = _subscript(field)
-    if match:
-        return _validate_subscript(match["path"], match["key"], field, path)
+    subscripted, bracket, key = field.removesuffix("']").partition("['")
+    if subscripted and bracket and field.endswith("']"):
+        return _validate_subscript(subscripted, key, field, path)
     if field in fields:
         return []
     if field not in ENV_FIELDS and field not in _LABELS:
