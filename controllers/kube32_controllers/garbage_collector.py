@@ -32,6 +32,8 @@ COMPONENT = "garbage-collector-controller"
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 PAUSE = 1.0
 """Seconds until an owner of more dependents than one plan deals with is looked at again."""
+MANY = 500
+"""Owners that have gone are remembered at least so many at a time, as many as by kube-controller-manager."""
 
 
 class Objects(Store, Protocol):
@@ -75,6 +77,9 @@ class GarbageCollector:
         self._computed = frozenset(computed)
         self._store = store
         self._table = table
+        self._gone: dict[str, tuple[str, str]] = {}
+        """Group and name, by uid, of owners that went before their dependents: once their kind goes, who else knows?"""
+        self._most_gone = MANY
         self.source = AllTypes(store, self.keys_of, self.initial_keys())
 
     def keys(self, resource: Resource, obj: JsonObject, view: View) -> Iterable[str]:
@@ -95,7 +100,10 @@ class GarbageCollector:
         """uids to look at after an event (`type`, `stored`, `previous`) of the store; cheap where nothing is amiss."""
         stored, previous = event.stored, event.previous
         if event.type == "DELETED":
-            yield from (dependent.uid for dependent in self._store.by_owner(stored.uid))
+            dependents = [dependent.uid for dependent in self._store.by_owner(stored.uid)]
+            if dependents:
+                self._remember(stored)
+            yield from dependents
             yield from self._leaving_owners(stored.owners)
             return
         yield from self._concerned(stored)
@@ -103,6 +111,13 @@ class GarbageCollector:
             leaving = list(self._leaving_owners(previous.owners))
             if leaving and _references(previous) != _references(stored):
                 yield from leaving
+
+    def _remember(self, owner: Stored) -> None:
+        """It has gone.  Those whose last dependent has gone too are forgotten when there are many."""
+        if len(self._gone) >= self._most_gone:
+            self._gone = {uid: known for uid, known in self._gone.items() if self._store.by_owner(uid)}
+            self._most_gone = max(MANY, 2 * len(self._gone))
+        self._gone[owner.uid] = owner.storage[0], owner.name
 
     def _concerned(self, stored: Stored) -> Iterator[str]:
         if stored.storage in self._computed:
@@ -216,7 +231,8 @@ class GarbageCollector:
         group, _, version = owner["apiVersion"].rpartition("/")
         kind = self._table.by_kind(group, version, owner["kind"])
         if kind is None or not kind.stored:
-            into.solid.append(owner)
+            seen_to_go = self._gone.get(owner["uid"]) == (group, owner["name"])
+            (into.dangling if seen_to_go else into.solid).append(owner)
             return
         found = self._store.by_uid(owner["uid"])
         if kind.namespaced and not row.namespaced:

@@ -2,17 +2,18 @@
 
 import pytest
 from control_plane import control_plane
-from kube32_controllers.garbage_collector import GarbageCollector
+from kube32_controllers.garbage_collector import MANY, GarbageCollector
 from kube32_controllers.pod_control import BURST
 
 from kube32_sim.api.builtin import builtin_table
+from kube32_sim.api.resources import ResourceType
 from kube32_sim.client import Resource
 from kube32_sim.clock import VirtualClock
 from kube32_sim.runtime.actions import Delete, Emit, Patch
 from kube32_sim.storage.memory import MemoryStore
 
 MAPS = Resource("", "v1", "configmaps")
-CONFIG, NODES = ("", "configmaps"), ("", "nodes")
+CONFIG, NODES, WIDGETS = ("", "configmaps"), ("", "nodes"), ("example.com", "widgets")
 
 
 class Heap:
@@ -117,6 +118,38 @@ async def test_with_one_owner_left_only_the_other_reference_goes(heap):
 async def test_an_owner_of_a_kind_that_is_not_served_is_believed(heap):
     await heap.add("d", owner("x", kind="Widget", api_version="example.com/v1"))
     assert heap.plan(heap.take()[0]) == ()
+
+
+@pytest.mark.parametrize(
+    ("uid", "name", "collected"), [("uid-x", "x", True), ("uid-y", "y", False), ("uid-x", "y", False)]
+)
+async def test_an_owner_that_was_seen_to_go_is_gone_though_its_kind_went_too(heap, uid, name, collected):
+    row = ResourceType("example.com", "v1", "Widget", "widgets", "widget", namespaced=True, schema="", storage=WIDGETS)
+    heap.table.add(row)
+    widget = await heap.add("x", storage=row.storage)
+    await heap.add("d", owner("x", kind="Widget", api_version="example.com/v1"))
+    await heap.add("e", owner(name, uid=uid, kind="Widget", api_version="example.com/v1"))
+    heap.take()
+    await heap.remove(widget)
+    heap.table.remove(row)
+    assert heap.take()[:1] == ["uid-d"]
+    assert (heap.plan("uid-d"), heap.plan("uid-e")) == ((delete("d"),), (delete("e"),) if collected else ())
+
+
+async def test_owners_that_went_are_forgotten_with_their_dependents_and_not_before(heap):
+    row = ResourceType("example.com", "v1", "Widget", "widgets", "widget", namespaced=True, schema="", storage=WIDGETS)
+    heap.table.add(row)
+    widget = await heap.add("x", storage=row.storage)
+    await heap.add("left", owner("x", kind="Widget", api_version="example.com/v1"))
+    await heap.remove(widget)
+    heap.table.remove(row)
+    for number in range(MANY + 100):
+        gone = await heap.add(f"o{number}")
+        dependent = await heap.add(f"d{number}", owner(f"o{number}"))
+        await heap.remove(gone)
+        await heap.remove(dependent)
+    assert len(heap.collector._gone) <= MANY
+    assert heap.plan("uid-left") == (delete("left"),)
 
 
 async def test_a_cluster_scoped_owner_holds_what_is_in_namespaces(heap):
