@@ -42,9 +42,10 @@ class _Served:
 
 
 class CustomTypes:
-    """ended: called with the storage of a type whose rows are others now, so that open watches of it end."""
+    """ended: called with the storage of a type whose rows are others now, so that open watches of it end, and whether
+    it has none any more."""
 
-    def __init__(self, registry: Registry, ended: Callable[[Storage], None]) -> None:
+    def __init__(self, registry: Registry, ended: Callable[[Storage, bool], None]) -> None:
         self._registry = registry
         self._store = registry.store
         self._table = registry.table
@@ -127,7 +128,7 @@ class CustomTypes:
         if first.custom is not None:
             self._store.retype(first.storage, first, first.custom.reformed)
         if before:
-            self._ended(first.storage)
+            self._ended(first.storage, False)
         await self._keep_api_services(before, served.rows)
 
     async def _keep_api_services(self, before: list[ResourceType], now: list[ResourceType]) -> None:
@@ -161,7 +162,7 @@ class CustomTypes:
         for row in served.rows:
             self._table.remove(row)
         if served.rows:
-            self._ended(served.rows[0].storage)
+            self._ended(served.rows[0].storage, True)
         await self._keep_api_services(served.rows, [])
 
     # the end

@@ -8,8 +8,9 @@ read is cut off when too much waits for him, so that nobody else pays for it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import orjson
@@ -32,6 +33,8 @@ BUFFER_LIMIT = 32 << 20
 BOOKMARK_SECONDS = 60.0
 DEFAULT_TIMEOUT = 3600.0
 INITIAL_END = "k8s.io/initial-events-end"
+GONE_SECONDS = 1.0
+"""How long watches outlive their type, from upstream's handler of custom resources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class Streams:
 
     def __init__(self) -> None:
         self._open: set[Closable] = set()
+        self._patience = RealClock()  # of the clients, whatever time it is in here
 
     def add(self, stream: Closable) -> None:
         self._open.add(stream)
@@ -71,15 +75,26 @@ class Streams:
     def __len__(self) -> int:
         return len(self._open)
 
-    def end_of(self, storage: Storage) -> None:
-        """End what is about a type that is another one now, or none: clients ask anew."""
-        for stream in tuple(self._open):
-            if stream.storage == storage:
-                stream.end()
+    def end_of(self, storage: Storage, gone: bool) -> None:
+        """End what is about a type that is another one now: clients ask anew.
+
+        gone: there is no such type any more.  Then they end a little later, as upstream's do: clients that watch the
+        definitions too have heard of it by then, and ask no more; kopf's operators would fail if they did.
+        """
+        about = [stream for stream in self._open if stream.storage == storage]
+        if gone:
+            self._patience.call_at(self._patience.now() + GONE_SECONDS, partial(_end, about))
+        else:
+            _end(about)
 
     def close(self) -> None:
         for stream in tuple(self._open):
             stream.close()
+
+
+def _end(streams: Iterable[Closable]) -> None:
+    for stream in streams:
+        stream.end()
 
 
 class Stream:

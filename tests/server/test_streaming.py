@@ -418,3 +418,29 @@ async def test_a_stream_over_http_1_0_needs_no_chunks(bare: Cluster, wire: Wire)
     await put(bare, "b")
     lines = (await wire.rest()).splitlines()
     assert [line.startswith(b'{"type":"ADDED"') for line in lines] == [True, True]
+
+
+class Held:
+    """An open stream about Widgets, as far as its end goes."""
+
+    storage = ("example.com", "widgets")
+    ended = False
+
+    def end(self) -> None:
+        self.ended = True
+
+    close = end
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["changed", "gone"])
+async def test_watches_of_a_type_outlive_it_a_little_but_not_its_change(
+    monkeypatch: pytest.MonkeyPatch, gone: bool
+) -> None:
+    monkeypatch.setattr(streaming, "GONE_SECONDS", 0.0)
+    streams, held, later = streaming.Streams(), Held(), Held()
+    streams.add(held)
+    streams.end_of(Held.storage, gone)
+    assert held.ended is not gone, "who hears of a type's end at the same time is not to ask for it again"
+    streams.add(later)
+    await eventually(lambda: held.ended, "it ends")
+    assert not later.ended, "of the next type of that name"
