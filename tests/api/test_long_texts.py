@@ -6,6 +6,7 @@ from base64 import b64encode
 
 from pod_objects import refused
 
+from kube32_sim.api.policies.expressions import Scope
 from kube32_sim.api.validation.config_data import secret_warnings
 from kube32_sim.api.validation.pod_disks import BAD_INITIATOR
 from kube32_sim.api.validation.pod_env import validate_env
@@ -38,3 +39,9 @@ def test_the_key_of_a_subscript_begins_at_the_first_bracket() -> None:
     (failure, *_) = validate_env([variable], "env")
     assert "a['b" in str(failure)
     assert "does not support subscript" not in str(failure)
+
+
+def test_expressions_of_long_words_and_gaps() -> None:
+    scope = Scope(composed=True)
+    assert "undeclared reference to 'x'" in scope.compile(f"'{'a' * 90_000}!' == x.y").fault
+    assert scope.compile("variables." + " " * 90_000 + "?").fault

@@ -56,7 +56,8 @@ def compile_message(text: str) -> str:
 _UNDECLARED = re.compile(
     r"ERROR: <input>:(\d+):(\d+): undeclared reference to '([\w.]+)' \(in container ''\)\n \| (.*)\n \| \.*\^"
 )
-_QUALIFIED = re.compile(r"(?:[_a-zA-Z]\w*\s*\.\s*)*[_a-zA-Z]\w*\s*$")
+_QUALIFIED = re.compile(r"\s*+\w*[_a-zA-Z](?:\s*+\.\s*+\w*[_a-zA-Z])*")
+"""`a.b.c` backwards: there is one place to begin at."""
 _MESSAGE = re.compile(r"[\w.]+\s*\{")
 
 
@@ -64,11 +65,11 @@ def _undeclared(found: re.Match[str]) -> str:
     """cel-go names the first part of `a.b.c`, and where it begins; of a message literal it shows where the brace is."""
     line, name, source = found[1], found[3], found[4]
     column = int(found[2]) - 1
-    literal, qualified = _MESSAGE.match(source, column), _QUALIFIED.search(source[:column])
+    literal, qualified = _MESSAGE.match(source, column), _QUALIFIED.match(source[:column][::-1])
     if literal is not None:
         column = literal.end() - 1
     elif "." in name and qualified is not None:
-        name, column = name.partition(".")[0], qualified.start()
+        name, column = name.partition(".")[0], column - qualified.end()
     what = f"undeclared reference to '{name}' (in container '')"
     return f"ERROR: <input>:{line}:{column + 1}: {what}\n | {source}\n | {'.' * column}^"
 
