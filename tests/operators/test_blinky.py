@@ -16,6 +16,7 @@ from tests.support.waiting import until
 
 BLINKY = OPERATORS / "blinky"
 TIMEOUT = f"--timeout={PATIENCE:.0f}s"
+DEFINITION = "customresourcedefinition/blinkies.example.com"
 FINALIZER = "blinkies.example.com/blinky-operator"
 
 
@@ -125,6 +126,24 @@ def test_of_two_peers_the_more_important_one_works(admin: Kubectl, kubeconfig: P
             wait_for(admin, "blinky/second", ".status.lit", 1)
             assert ("[default/second]" in low.said(), "[default/second]" in high.said()) == (False, True)
         low.says("Resuming operations after the pause")
+
+
+@pytest.mark.soak
+def test_a_definition_that_changes_goes_and_comes_back(admin: Kubectl, kubeconfig: Path) -> None:
+    """Its objects go first, each by its finalizer; and the operator finds the type again when it is there again."""
+    with running_operator(kubeconfig, *kopf("blinky/blinky.py")):
+        admin("create", "-f", "-", stdin=blinky("lamp", 1))
+        wait_for(admin, "blinky/lamp", ".status.lit", 1)
+        columns = [{"op": "remove", "path": "/spec/versions/0/additionalPrinterColumns"}]
+        admin("patch", DEFINITION, "--type=json", "-p", json.dumps(columns))
+        admin("patch", "blinky", "lamp", "--type=merge", "-p", '{"spec": {"boards": 2}}')
+        wait_for(admin, "blinky/lamp", ".status.lit", 2)
+        admin("delete", DEFINITION)
+        until(lambda: not found(admin, "deployment", "lamp"), "the Deployment is collected", PATIENCE)
+        assert "the server could not find the requested resource" in admin.fails("get", "blinkies")
+        admin("apply", "-f", str(BLINKY / "crd.yaml"))
+        admin("create", "-f", "-", stdin=blinky("lamp", 1))
+        wait_for(admin, "blinky/lamp", ".status.lit", 1)
 
 
 @pytest.mark.soak
