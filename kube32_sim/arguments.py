@@ -119,10 +119,11 @@ def _add_access(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--authorization-mode",
-        default="AlwaysAllow",
+        default="",
         metavar="LIST",
         help="what callers may do: AlwaysAllow, RBAC (as Roles and bindings say) or AlwaysDeny, several joined by "
-        "commas; the group system:masters may do everything (default: %(default)s)",
+        "commas; the group system:masters may do everything. Without it callers are administrators, and RBAC decides "
+        "for ServiceAccounts and for whom a caller impersonates",
     )
 
 

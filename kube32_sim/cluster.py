@@ -94,6 +94,7 @@ class Cluster:
         table = builtin_table()
         self.store = MemoryStore(table, self.clock)
         self.hub = Hub(self.store, self.clock.gauge)
+        self._known, self._token = self._tokens()
         scheduler = make_scheduler(options, self.store)
         low, high = options.node_ports.start, options.node_ports.stop - 1
         allocators = Allocators(self.ids, str(options.service_network), (low, high))
@@ -113,7 +114,7 @@ class Cluster:
             collects_garbage="garbage-collector" in options.loops,
             counts_reports=scheduler is not None,
             computed=computed,
-            authorizer=make_authorizer(options.authorization_modes, self.store),
+            authorizer=make_authorizer(options.authorization_modes, self.store, self._administrators()),
         )
         clocks = Clocks(self.clock, self.ids)
         self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
@@ -125,7 +126,7 @@ class Cluster:
         await bootstrap(self.client.of(API_SERVER), options.service_network, self.port)
         if "RBAC" in options.authorization_modes:
             await bootstrap_roles(self.client.of(API_SERVER))
-        if "RBAC" in options.authorization_modes or options.loops:
+        if "RBAC" in options.authorization_mode or options.loops:
             hooks.after(CLUSTER_ROLES, Aggregation(self.store, rules_writer(self.client.of(AGGREGATOR))).follow)
         make_endpoints(self.store, self.ids, self.clock.timestamp(), options.host, self.port)
         self.recorder.start()
@@ -165,13 +166,12 @@ class Cluster:
             context, ca = tls.self_signed_context(options.host, RealClock().now())
         elif options.tls_cert is not None and options.tls_key is not None:
             context, ca = tls.context_from_files(options.tls_cert, options.tls_key)
-        tokens, token = self._tokens()
         metrics = Metrics(self.store, self.hub)
         computed = COMPUTED if "endpoints" in options.loops else ()
         documents = Documents(
             self.registry.table, metrics.text, lambda: self._ready, CustomDefinitions(self.store), computed
         )
-        authenticator = Authenticator(Tokens(tokens, self.clock.now, self.registry.lookup))
+        authenticator = Authenticator(Tokens(self._known, self.clock.now, self.registry.lookup))
         handler = Handler(self.registry, self.hub, authenticator, documents)
         customs = CustomTypes(self.registry, handler.streams.end_of)
         self.hooks.after(DEFINITIONS, customs.follow)
@@ -184,7 +184,12 @@ class Cluster:
         host = f"[{options.host}]" if ":" in options.host else options.host
         self.url = f"{scheme}://{host}:{self.port}"
         documents.discovery.address = f"{host}:{self.port}"
-        self.access = Access(self.url, token, ca)
+        self.access = Access(self.url, self._token, ca)
+
+    def _administrators(self) -> list[str]:
+        """Who may do everything, whatever roles say: who has a token, unless it is asked what he may do."""
+        known = () if self.options.authorization_mode else (self._known or {}).values()
+        return [user.name for user in known]
 
     def _tokens(self) -> tuple[dict[bytes, User] | None, str]:
         """(the tokens that are known, or None for an open server; an administrator's token for the kubeconfig)."""

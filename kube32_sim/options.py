@@ -141,8 +141,11 @@ class ServeOptions:
     tls_key: Path | None = None
     tls_self_signed: bool = False
     allow_anonymous: bool = False
-    authorization_mode: str = "AlwaysAllow"
-    """Who decides what is allowed: `AUTHORIZATION_MODES`, several joined by commas."""
+    authorization_mode: str = ""
+    """Who decides what is allowed: `AUTHORIZATION_MODES`, several joined by commas.
+
+    "": callers are administrators, and RBAC decides for ServiceAccounts and for whom a caller impersonates.
+    """
     node_lease_duration_seconds: int = 15
     node_status_update_frequency: float = 10.0
     service_cluster_ip_range: str = "10.96.0.0/16"
@@ -164,7 +167,7 @@ class ServeOptions:
 
     @property
     def authorization_modes(self) -> tuple[str, ...]:
-        return authorization_modes(self.authorization_mode)
+        return authorization_modes(self.authorization_mode) if self.authorization_mode else ("RBAC",)
 
     @property
     def tls(self) -> bool:

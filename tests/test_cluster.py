@@ -143,7 +143,12 @@ async def test_a_token_of_one_cluster_opens_no_other(tmp_path):
     tokens = tmp_path / "tokens.csv"
     tokens.write_text('root,admin,1,"system:masters"\n')
     accounts = Resource("", "v1", "serviceaccounts")
-    options = [ServeOptions(port=0, nodes=0, controllers="none", token_file=tokens, seed=seed) for seed in (1, 2)]
+    options = [
+        ServeOptions(
+            port=0, nodes=0, controllers="none", token_file=tokens, seed=seed, authorization_mode="AlwaysAllow"
+        )
+        for seed in (1, 2)
+    ]
     async with Cluster(options[0]) as one, Cluster(options[1]) as other:
         for cluster in (one, other):
             await cluster.client.create(accounts, "default", {"metadata": {"name": "robot"}})

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -202,7 +202,7 @@ ANYWAY = {
 }
 """A pod that no other cluster would run: here it is scheduled, started and ready."""
 
-DEFINITION = {
+DEFINITION: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {"name": "widgets.example.com"},
@@ -214,6 +214,12 @@ DEFINITION = {
             {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
         ],
     },
+}
+
+
+CONVERSION = {
+    "strategy": "Webhook",
+    "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://example.com/convert"}},
 }
 
 
@@ -235,10 +241,10 @@ def test_what_keeps_no_pod_from_running(http: Http, namespace: str, kubectl: Kub
 
 
 def test_what_the_api_does_not_do(http: Http, namespace: str, kubectl: Kubectl) -> None:
-    definition = kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(DEFINITION))
-    assert (definition.returncode, "does not serve widgets.example.com yet" in definition.stderr) == (0, True)
+    converted = {**DEFINITION, "spec": {**DEFINITION["spec"], "conversion": CONVERSION}}
+    definition = kubectl.run("create", "--dry-run=server", "-f", "-", stdin=json.dumps(converted))
+    assert (definition.returncode, "spec.conversion.strategy" in definition.stderr) == (1, True)
 
-    assert kubectl("auth", "can-i", "delete", "pods", "--as", "nobody").strip() == "yes"
     assert "Metrics API not available" in kubectl.fails("top", "pods")
     mine = {"metadata": {"name": "mine"}, "addressType": "IPv4", "endpoints": []}
     slices = f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"

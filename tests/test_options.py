@@ -58,7 +58,7 @@ def test_controllers_as_kube_controller_manager_reads_them(selection: str, loops
         ({"authorization_mode": "Node,RBAC"}, "--authorization-mode: Node is not supported, only AlwaysAllow, RBAC,"),
         ({"authorization_mode": "Webhook"}, "--authorization-mode: Webhook is not supported"),
         ({"authorization_mode": "rbac"}, "--authorization-mode: 'rbac' is not a valid mode; there are: AlwaysAllow,"),
-        ({"authorization_mode": ""}, "--authorization-mode: '' is not a valid mode"),
+        ({"authorization_mode": ","}, "--authorization-mode: '' is not a valid mode"),
         ({"authorization_mode": "RBAC,RBAC"}, "--authorization-mode: RBAC is there twice"),
         ({"reconcile_interval": 0.0}, "--reconcile-interval: shorter"),
         ({"lease_check_interval": 0.0}, "--lease-check-interval: shorter"),

@@ -5,7 +5,7 @@ Who decides is a chain of the modes that `--authorization-mode` names; the decis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from kube32_sim.api.errors import go_value
@@ -100,6 +100,12 @@ class NoHoldings:
 NO_HOLDINGS = NoHoldings()
 
 
+EVERYTHING = Rules(
+    [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+    [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+)
+
+
 class AlwaysAllow:
     """Everybody who is known may do everything; who is anonymous may look at health and version."""
 
@@ -111,13 +117,27 @@ class AlwaysAllow:
         return Decision(True, "kube32-sim: every known user is an administrator")
 
     def rules(self, user: User, namespace: str) -> Rules:
-        if not self.decide(user, Attributes("*")).allowed:
-            return Rules((), ())
-        resource = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
-        return Rules([resource], [{"verbs": ["*"], "nonResourceURLs": ["*"]}])
+        return EVERYTHING if self.decide(user, Attributes("*")).allowed else Rules((), ())
 
 
 ALWAYS_ALLOW = AlwaysAllow()
+
+
+class Administrators:
+    """Some users may do everything; of the others nothing is said."""
+
+    holdings = NO_HOLDINGS
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(names)
+
+    def decide(self, user: User, attributes: Attributes) -> Decision:
+        if user.name in self._names:
+            return Decision(True, "kube32-sim: every user with a token of the token file is an administrator")
+        return NO_OPINION
+
+    def rules(self, user: User, namespace: str) -> Rules:
+        return EVERYTHING if user.name in self._names else Rules((), ())
 
 
 class AlwaysDeny:

@@ -1,8 +1,8 @@
 """Two versions of the same objects: what is stored, seen through another row, and back.
 
 Stored are core/v1 Events and autoscaling/v2 HorizontalPodAutoscalers (the first rows with their storage);
-events.k8s.io/v1 and autoscaling/v1 are views; of custom types every version but the stored one is.  Functions take and answer objects in their JSON form and never change
-what they are given; parts may be shared between the two.
+events.k8s.io/v1 and autoscaling/v1 are views; of custom types every version but the stored one is.  Functions take and
+answer objects in their JSON form and never change what they are given; parts may be shared between the two.
 """
 
 from __future__ import annotations

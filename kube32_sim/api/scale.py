@@ -1,5 +1,6 @@
 """The scale subresource: a Scale (autoscaling/v1) made of a Deployment, ReplicaSet, StatefulSet,
-ReplicationController or custom object, and put back into one.  Pure; the write itself is an ordinary update of the object.
+ReplicationController or custom object, and put back into one.  Pure; the write itself is an ordinary update of the
+object.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from kube32_sim.api.authorization import ALWAYS_ALLOW, AlwaysDeny, Authorizer, Chain
+from kube32_sim.api.authorization import ALWAYS_ALLOW, Administrators, AlwaysDeny, Authorizer, Chain
 from kube32_sim.api.rbac.aggregation import aggregated
 from kube32_sim.api.rbac.policy import GROUP, Policy
 from kube32_sim.storage.interface import Store
@@ -20,11 +20,11 @@ AGGREGATOR = "clusterrole-aggregation-controller"
 """The field manager of the rules of aggregated ClusterRoles, as upstream's."""
 
 
-def make_authorizer(modes: Sequence[str], store: Store) -> Authorizer:
-    """Of the modes that `--authorization-mode` names, in their order."""
+def make_authorizer(modes: Sequence[str], store: Store, administrators: Iterable[str]) -> Authorizer:
+    """Of the modes that `--authorization-mode` names, in their order; before them, some users may do everything."""
     if list(modes) == ["AlwaysAllow"]:
         return ALWAYS_ALLOW
-    return Chain([_MAKERS[mode](store) for mode in modes])
+    return Chain([Administrators(administrators), *(_MAKERS[mode](store) for mode in modes)])
 
 
 def followed_policy(store: Store) -> Policy:

@@ -11,7 +11,7 @@ Key = tuple[str, str]
 """(group, plural): of stored objects, as `ResourceType.storage`."""
 
 _COMPUTED = "computed from Services and pods; writes are refused (405) while the loop `endpoints` runs"
-_RBAC = "with `--authorization-mode=RBAC` callers may do what they allow"
+_RBAC = "what they allow ServiceAccounts may do, with `--authorization-mode=RBAC` all callers"
 _REVIEWED = "answered as `--authorization-mode` has it"
 
 ACTED_ON: Mapping[Key, str] = {

@@ -291,7 +291,7 @@ def assert_lacks(found: JsonObject, given: JsonObject) -> None:
     """What a client gave as status is not in what was made; a kind may have an initial one, the same for all."""
     for key, value in given.items():
         if key == "conditions":
-            assert CONDITION["reason"] not in [c.get("reason") for c in found.get(key, ())]
+            assert CONDITION["reason"] not in [c.get("reason") for c in found.get(key) or ()]
         elif key not in ("phase", "storedVersions"):
             assert found.get(key) in (None, 0, {}, False) or found[key] != value, key
 

@@ -198,7 +198,7 @@ async def test_a_local_review_is_of_the_namespace_of_its_path(cluster: Cluster) 
     spec = {"user": "u", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "default"}}
     answer = await virtual.answer(cluster.registry, Asked(row, "default"), {"spec": spec}, User("system:admin"), tokens)
     assert answer["metadata"] == {"namespace": "default"}
-    assert answer["status"]["allowed"]
+    assert not answer["status"]["allowed"]
     body = {"metadata": {"namespace": "other"}, "spec": spec}
     with pytest.raises(ApiError, match="does not match the namespace sent on the request"):
         await virtual.answer(cluster.registry, Asked(row, "default"), body, User("system:admin"), tokens)

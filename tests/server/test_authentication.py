@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,9 @@ def written(directory: Path, text: str | bytes) -> Path:
 
 
 def options(tokens: Path) -> ServeOptions:
-    return ServeOptions(port=0, nodes=0, controllers="none", token_file=tokens, clock="virtual")
+    return ServeOptions(
+        port=0, nodes=0, controllers="none", authorization_mode="AlwaysAllow", token_file=tokens, clock="virtual"
+    )
 
 
 @pytest_asyncio.fixture

@@ -355,9 +355,9 @@ async def test_who_asks_is_told(bare: Cluster, wire: Wire, hook: Hook) -> None:
         "/api/v1/namespaces/default/configmaps",
         config_map("a"),
         Impersonate_User="jane",
-        Impersonate_Group="dev",
+        Impersonate_Group="system:masters",
     )
-    assert hook.reviews[0]["userInfo"] == {"username": "jane", "groups": ["dev", "system:authenticated"]}
+    assert hook.reviews[0]["userInfo"] == {"username": "jane", "groups": ["system:masters", "system:authenticated"]}
 
 
 async def test_a_connection_serves_many_calls_of_webhooks_with_the_same_certificates(bare: Cluster) -> None:

@@ -89,7 +89,7 @@ def _new(field: str, asked: JsonObject, had: JsonObject) -> list[str]:
     """The names of that field that the definition does not have yet."""
     wanted, own = asked.get(field) or "", had.get(field) or ""
     if isinstance(wanted, str):
-        return [wanted] if wanted and wanted != own else []
+        return [str(wanted)] if wanted and wanted != own else []
     return [name for name in wanted if name not in own]
 
 
