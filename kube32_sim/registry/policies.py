@@ -6,16 +6,17 @@ What they say is `api/policies`' business; where in a write they are asked, `reg
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from kube32_sim.api.admission_matching import Equivalents
 from kube32_sim.api.admission_request import DELETE, AdmissionRequest
 from kube32_sim.api.authorization import Authorizer
-from kube32_sim.api.policies.compiled import Binding, Bound, Policy, compile_binding
-from kube32_sim.api.policies.mutating import compile_mutating, mutate
-from kube32_sim.api.policies.validating import compile_validating, validate
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.storage.interface import JsonObject, Storage, Store
 from kube32_sim.storage.objects import Event, StoredObject
+
+if TYPE_CHECKING:  # what is behind takes time, and most clusters have no policy
+    from kube32_sim.api.policies.compiled import Binding, Bound, Policy
 
 _GROUP = "admissionregistration.k8s.io"
 _VALIDATING = ((_GROUP, "validatingadmissionpolicies"), (_GROUP, "validatingadmissionpolicybindings"))
@@ -77,6 +78,8 @@ class _Kind:
         return self._bound
 
     def _read(self) -> tuple[Bound, ...]:
+        from kube32_sim.api.policies.compiled import Binding, Policy, compile_binding
+
         kept, self._compiled = self._compiled, {}
         bindings: dict[str, list[Binding]] = {}
         for stored in self._store.list(self._bindings):
@@ -105,6 +108,18 @@ class _Kind:
         return made
 
 
+def _validating(obj: JsonObject) -> Policy:
+    from kube32_sim.api.policies.validating import compile_validating
+
+    return compile_validating(obj)
+
+
+def _mutating(obj: JsonObject) -> Policy:
+    from kube32_sim.api.policies.mutating import compile_mutating
+
+    return compile_mutating(obj)
+
+
 class AdmissionPolicies:
     """All of both kinds (an `admission_request.Policies`)."""
 
@@ -112,8 +127,8 @@ class AdmissionPolicies:
         self._table = table
         self._authorizer = authorizer
         self._equivalents = Equivalents(table)
-        self._validating = _Kind(store, _VALIDATING, compile_validating)
-        self._mutating = _Kind(store, _MUTATING, compile_mutating)
+        self._validating = _Kind(store, _VALIDATING, _validating)
+        self._mutating = _Kind(store, _MUTATING, _mutating)
 
     @property
     def active(self) -> bool:
@@ -129,12 +144,18 @@ class AdmissionPolicies:
         if request.operation != DELETE:
             bound = self._of(self._mutating, request)
             if bound:
+                from kube32_sim.api.policies.mutating import mutate
+
                 mutate(bound, request, self._equivalents, self._authorizer, again=again)
         return ()
 
     def validate(self, request: AdmissionRequest) -> Sequence[str]:
         bound = self._of(self._validating, request)
-        return validate(bound, request, self._equivalents, self._authorizer) if bound else ()
+        if not bound:
+            return ()
+        from kube32_sim.api.policies.validating import validate
+
+        return validate(bound, request, self._equivalents, self._authorizer)
 
     def _of(self, kind: _Kind, request: AdmissionRequest) -> tuple[Bound, ...]:
         if request.row.storage in _NEVER or not request.row.stored:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from kube32_sim.api.policies.typechecking import type_warnings
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject, Storage
@@ -24,6 +23,8 @@ def policy_status(registry: Registry) -> Callable[[StoredObject], Awaitable[None
         generation = current.object()["metadata"].get("generation")
         if (current.object().get("status") or {}).get("observedGeneration") == generation:
             return
+        from kube32_sim.api.policies.typechecking import type_warnings  # with all that knows CEL
+
         asked = Asked(registry.table.by_storage(POLICIES), "", stored.name, subresource="status", manager=MANAGER)
 
         warnings = type_warnings(current.object(), registry.table)

@@ -16,8 +16,6 @@ from kube32_sim.api.admission_request import AdmissionRequest
 from kube32_sim.api.authorization import Authorizer
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.patch import apply_json_patch
-from kube32_sim.api.policies.evaluation import Run
-from kube32_sim.api.policies.expressions import Fault
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.api.strategies.base import Lookup
 from kube32_sim.api.webhooks import review
@@ -142,6 +140,9 @@ class Dispatcher:
         row = hook.matching.row(request, hooks.equivalents, self._cluster)
         if row is None or hook.conditions is None:
             return row
+        from kube32_sim.api.policies.evaluation import Run
+        from kube32_sim.api.policies.expressions import Fault
+
         try:
             matches = hook.conditions.match(Run(request, row, self._authorizer))
         except Fault as fault:

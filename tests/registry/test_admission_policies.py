@@ -57,12 +57,13 @@ async def test_policies_are_never_asked_about_policies_or_reviews(cluster: Clust
 
 async def test_a_policy_is_compiled_once_per_revision(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
+    compiled = validating.compile_validating
 
     def counted(obj: JsonObject) -> validating.ValidatingPolicy:
         seen.append(obj["metadata"]["name"])
-        return validating.compile_validating(obj)
+        return compiled(obj)
 
-    monkeypatch.setattr(policies, "compile_validating", counted)
+    monkeypatch.setattr(validating, "compile_validating", counted)
     counting = policies.AdmissionPolicies(cluster.store, cluster.registry.table, cluster.registry.authorizer)
     cluster.registry.dynamic.use(counting)
     await cluster.client.create(BINDINGS, "", binding())

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kube32_sim.api.admission_matching import Matching, of_webhook
-from kube32_sim.api.policies.conditions import Conditions
+
+if TYPE_CHECKING:  # what is behind takes time, and few webhooks have conditions
+    from kube32_sim.api.policies.conditions import Conditions
 
 JsonObject = dict[str, Any]
 
@@ -41,7 +43,11 @@ class Webhook:
     @cached_property
     def conditions(self) -> Conditions | None:
         """None where there are none.  Compiled when first asked for."""
-        return Conditions(self.given_conditions, ignore=self.ignores) if self.given_conditions else None
+        if not self.given_conditions:
+            return None
+        from kube32_sim.api.policies.conditions import Conditions
+
+        return Conditions(self.given_conditions, ignore=self.ignores)
 
 
 def webhooks_of(configuration: JsonObject) -> list[Webhook]:
