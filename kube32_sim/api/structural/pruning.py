@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kube32_sim.api.structural.values import additional, child_of, copied, items_of, must_go
+from kube32_sim.api.structural.values import additional, child_of, copied, items_of, kept, must_go, reread
 
 JsonObject = dict[str, Any]
 Path = tuple[Any, str | int] | None
@@ -45,7 +45,7 @@ class Pruner:
     def prune(self, value: Any, unknown: list[str], path: Path) -> Any:
         """A pruned copy of a map or list; adds the paths of what was dropped to `unknown`."""
         if self._keeps and self._schema is None:
-            return copied(value)
+            return kept(value)
         return self._fields(value, unknown, path) if type(value) is dict else self._list(value, unknown, path)
 
     def _fields(self, value: JsonObject, unknown: list[str], path: Path) -> JsonObject:
@@ -59,23 +59,29 @@ class Pruner:
                 if kind is dict or kind is list:
                     child = self._children.get(name) or self._child(name)
                     made[name] = child.prune(item, unknown, (path, name))
+                elif kind is float:
+                    made[name] = reread(item, child_of(self._schema or {}, name))
                 elif item is not None or not must_go(child_of(self._schema or {}, name)):
                     made[name] = item
             elif self._keeps:
-                made[name] = copied(item)
+                made[name] = kept(item)
             elif path is not None or name not in META_FIELDS:
                 unknown.append(path_text(path, name))
         return made
 
     def _list(self, value: list[Any], unknown: list[str], path: Path) -> list[Any]:
+        schema = items_of(self._schema) if self._schema is not None else None
         items = self._items
         if items is None:
-            found = items_of(self._schema) if self._schema is not None else None
-            items = self._items = Pruner(found, keeps=self._keeps)
-        return [
-            items.prune(item, unknown, (path, at)) if type(item) is dict or type(item) is list else item
-            for at, item in enumerate(value)
-        ]
+            items = self._items = Pruner(schema, keeps=self._keeps)
+        made: list[Any] = []
+        for at, item in enumerate(value):
+            kind = type(item)
+            if kind is dict or kind is list:
+                made.append(items.prune(item, unknown, (path, at)))
+            else:
+                made.append(reread(item, schema) if kind is float else item)
+        return made
 
     def _child(self, name: str) -> Pruner:
         """Of a property; all others have one in common, under a name that is none."""

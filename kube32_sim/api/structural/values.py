@@ -23,6 +23,25 @@ def copied(value: Any) -> Any:
     return [copied(item) for item in value] if kind is list else value
 
 
+def kept(value: Any) -> Any:
+    """A copy of what no schema speaks of, as it is when it is read again."""
+    kind = type(value)
+    if kind is dict:
+        return {name: kept(item) for name, item in value.items()}
+    if kind is list:
+        return [kept(item) for item in value]
+    return reread(value, None) if kind is float else value
+
+
+def reread(value: float, schema: JsonObject | None) -> float:
+    """A float as it is when it is read again: an integer where it has no fraction, for Go writes none then.
+
+    Go's clients could not read `1.0` into an integer.  Where the schema wants something else it stays what it is.
+    """
+    types = types_of(schema or {})
+    return int(value) if whole(value) and (not types or not _NUMERIC_FORMATS.keys().isdisjoint(types)) else value
+
+
 def same(left: Any, right: Any) -> bool:
     """Go's DeepEqual."""
     kind = type(left)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
 from kube32_sim.api.decode import DecodeError
@@ -156,3 +157,22 @@ def test_whether_a_schema_has_defaults() -> None:
     assert not StructuralSchema({"type": "object", "properties": {"a": STRING}}).has_defaults
     assert StructuralSchema({"type": "object", "properties": {"a": {"items": {"default": 1}}}}).has_defaults
     StructuralSchema({}).default({"metadata": {}})
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "text"),
+    [
+        ({"type": "integer"}, 1.0, "1"),
+        ({"type": "number"}, -2.0, "-2"),
+        ({"type": "number"}, 2.5, "2.5"),
+        ({"x-kubernetes-int-or-string": True}, 1.0, "1"),
+        ({"type": "integer"}, 1e18, "1e+18"),
+        (STRING, 1.0, "1.0"),
+        ({"type": "array", "items": {"type": "number"}}, [1.0, 1.5], "[1,1.5]"),
+        ({"type": "array", "items": STRING}, [1.0], "[1.0]"),
+        ({"type": "object", KEEPING: True}, {"a": [{"b": 1.0}], "c": 2.0}, '{"a":[{"b":1}],"c":2}'),
+    ],
+)
+def test_numbers_have_no_fraction_that_says_nothing(schema: JsonObject, value: Any, text: str) -> None:
+    """What Go has read it writes without: its clients refuse `1.0` for an integer."""
+    assert orjson.dumps(pruned(schema, value)[0]).decode() == text
