@@ -108,13 +108,13 @@ class _Kind:
         return made
 
 
-def _validating(obj: JsonObject) -> Policy:
+def _compile_validating(obj: JsonObject) -> Policy:
     from kube32_sim.api.policies.validating import compile_validating
 
     return compile_validating(obj)
 
 
-def _mutating(obj: JsonObject) -> Policy:
+def _compile_mutating(obj: JsonObject) -> Policy:
     from kube32_sim.api.policies.mutating import compile_mutating
 
     return compile_mutating(obj)
@@ -127,8 +127,8 @@ class AdmissionPolicies:
         self._table = table
         self._authorizer = authorizer
         self._equivalents = Equivalents(table)
-        self._validating = _Kind(store, _VALIDATING, _validating)
-        self._mutating = _Kind(store, _MUTATING, _mutating)
+        self._validating = _Kind(store, _VALIDATING, _compile_validating)
+        self._mutating = _Kind(store, _MUTATING, _compile_mutating)
 
     @property
     def active(self) -> bool:

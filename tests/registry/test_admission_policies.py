@@ -64,8 +64,6 @@ async def test_a_policy_is_compiled_once_per_revision(cluster: Cluster, monkeypa
         return compiled(obj)
 
     monkeypatch.setattr(validating, "compile_validating", counted)
-    counting = policies.AdmissionPolicies(cluster.store, cluster.registry.table, cluster.registry.authorizer)
-    cluster.registry.dynamic.use(counting)
     await cluster.client.create(BINDINGS, "", binding())
     await cluster.client.create(POLICIES, "", policy("true", rules=MAP_RULES))
     for name in "abc":
