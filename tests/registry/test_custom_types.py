@@ -95,6 +95,16 @@ SPEC = {"type": "object", "properties": {"size": {"type": "integer"}, "color": {
 NARROW = {"type": "object", "properties": {"size": {"type": "integer"}}}
 
 
+async def test_an_object_of_another_version_has_the_defaults_of_the_stored_one(cluster: Cluster) -> None:
+    """Upstream adds them when it reads what is stored; those of the version asked for only come into what is written."""
+    both, text = {"type": "string", "default": "new"}, {"type": "string", "default": "added"}
+    old = version("v1beta1", schema=object_schema(spec=object_schema(both={**both, "default": "old"})), stored=False)
+    await define(cluster, old, version(schema=object_schema(spec=object_schema(both=both, more=text))))
+    written = custom("a", api_version="example.com/v1beta1", spec={})
+    assert (await cluster.client.create(served(name="v1beta1"), "default", written))["spec"] == {"both": "old"}
+    assert (await cluster.client.get(WIDGETS, "default", "a"))["spec"] == {"both": "old", "more": "added"}
+
+
 async def test_versions_show_the_same_objects(cluster: Cluster) -> None:
     old = version("v1beta1", schema=object_schema(spec=NARROW), stored=False, deprecated=True)
     await define(cluster, version(schema=object_schema(spec=SPEC)), old)

@@ -83,11 +83,14 @@ class CustomVersion:
         return stored if self.as_stored else self._fitted(stored)
 
     def to_store(self, obj: JsonObject) -> JsonObject:
-        """An object in this version as it is stored: what the stored version does not know is lost, as upstream."""
+        """An object in this version as it is stored: what the stored version does not know is lost, as upstream.
+
+        The stored version's defaults come in, which upstream adds whenever it reads the object.
+        """
         if self.as_stored or self._stored is None:
             return obj
         self.schema.default(obj)
-        return self._stored._fitted(obj)
+        return self._stored.reformed(obj)
 
     def reformed(self, obj: JsonObject) -> JsonObject:
         """An object stored under an earlier schema as this one shows it."""
