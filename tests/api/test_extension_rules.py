@@ -259,7 +259,7 @@ def test_aggregated_apis_are_refused(name: str, spec: JsonObject, expected: list
     assert all(text.startswith(start) for text, start in zip(found, expected, strict=True)), found
 
 
-def test_an_api_without_a_service_is_always_available() -> None:
+def test_an_api_is_available_where_no_service_serves_it() -> None:
     spec: JsonObject = {"group": "example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
     local = created(of("apiregistration.k8s.io/v1", "APIService", spec=spec))[0]
     (condition,) = local["status"]["conditions"]
@@ -271,7 +271,8 @@ def test_an_api_without_a_service_is_always_available() -> None:
         "lastTransitionTime": NOW,
     }
     elsewhere = spec | {"service": {"name": "s", "namespace": "n"}}
-    assert not created(of("apiregistration.k8s.io/v1", "APIService", spec=elsewhere))[0].get("status")
+    (condition,) = created(of("apiregistration.k8s.io/v1", "APIService", spec=elsewhere))[0]["status"]["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", "NotForwarded")
 
 
 def test_the_status_of_an_aggregated_api_leaves_its_metadata() -> None:

@@ -10,7 +10,18 @@ from importlib import import_module
 
 from kube32_sim.api.strategies.base import Strategy
 
-_AREAS = ("pods", "core", "workloads", "batch", "services", "config", "custom_definitions", "storage", "policy")
+_AREAS = (
+    "pods",
+    "core",
+    "workloads",
+    "batch",
+    "services",
+    "config",
+    "admission_registration",
+    "custom_definitions",
+    "storage",
+    "policy",
+)
 
 
 @cache

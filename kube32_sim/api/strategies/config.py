@@ -1,5 +1,6 @@
-"""Configuration: ConfigMap, Secret, LimitRange, ResourceQuota, PriorityClass, RBAC, and the kinds by which a cluster is
-extended (admission registration, certificates, aggregated APIs); CustomResourceDefinition is `custom_definitions`.
+"""Configuration: ConfigMap, Secret, LimitRange, ResourceQuota, PriorityClass, RBAC, certificates, aggregated APIs.
+
+The other kinds by which a cluster is extended are in `admission_registration` and `custom_definitions`.
 """
 
 from __future__ import annotations
@@ -8,16 +9,13 @@ import base64
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, forbidden_field
-from kube32_sim.api.policies import permissions
 from kube32_sim.api.rbac import escalation
 from kube32_sim.api.strategies.base import Context, Strategy
 from kube32_sim.api.strategies.spec import ALL_METADATA, CreatedByPut, SpecStrategy, Unversioned
 from kube32_sim.api.validation import config_data as data
 from kube32_sim.api.validation import config_extend as extend
 from kube32_sim.api.validation import config_limits as limits
-from kube32_sim.api.validation import config_policies as policies
 from kube32_sim.api.validation import config_rbac as rbac
-from kube32_sim.api.validation.config_webhooks import validate_webhooks
 from kube32_sim.api.validation.names import path_segment
 from kube32_sim.api.validation.workloads_common import immutable
 
@@ -155,64 +153,6 @@ class RoleBinding(_Rbac):
         return self.validate(obj, context) + rbac.role_fixed(obj, old)
 
 
-class Webhooks(Strategy):
-    """ValidatingWebhookConfiguration and MutatingWebhookConfiguration."""
-
-    unconditional_update = False
-
-    def __init__(self, *, mutating: bool) -> None:
-        self.mutating = mutating
-
-    def default(self, obj: JsonObject) -> None:
-        for webhook in obj.get("webhooks") or ():
-            extend.default_webhook(webhook, mutating=self.mutating)
-
-    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return validate_webhooks(obj)
-
-
-class AdmissionPolicy(SpecStrategy):
-    """ValidatingAdmissionPolicy and MutatingAdmissionPolicy."""
-
-    unconditional_update = False
-    status_locks = ALL_METADATA
-
-    def __init__(self, *, mutating: bool) -> None:
-        self.mutating = mutating
-
-    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
-        spec.setdefault("failurePolicy", "Fail")
-        extend.default_match(spec.get("matchConstraints"))
-
-    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        return self._validate(obj, None, context)
-
-    def validate_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return self._validate(obj, old, context)
-
-    def _validate(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[FieldError]:
-        found = policies.validate_mutating_policy(obj) if self.mutating else policies.validate_policy(obj)
-        return found or permissions.policy_permission(obj, old, context)
-
-    def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return policies.validate_policy_status(obj.get("status") or {})
-
-
-class AdmissionPolicyBinding(SpecStrategy):
-    unconditional_update = False
-
-    def __init__(self, *, mutating: bool) -> None:
-        self.mutating = mutating
-
-    def default_spec(self, obj: JsonObject, spec: JsonObject) -> None:
-        extend.default_match(spec.get("matchResources"))
-
-    def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        found = policies.validate_policy_binding(obj["spec"], validating=not self.mutating)
-        bound = (_ADMISSION, f"{'mutating' if self.mutating else 'validating'}admissionpolicies")
-        return found or permissions.binding_permission(obj, bound, context)
-
-
 class CertificateSigningRequest(SpecStrategy):
     """Who asks is written by the server; the spec never changes, and approval is a subresource of its own."""
 
@@ -309,7 +249,6 @@ class ApiService(Unversioned):
 
 
 _RBAC = "rbac.authorization.k8s.io"
-_ADMISSION = "admissionregistration.k8s.io"
 
 STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "ConfigMap"): ConfigMap(),
@@ -321,12 +260,6 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     (_RBAC, "ClusterRole"): Role(namespaced=False),
     (_RBAC, "RoleBinding"): RoleBinding(namespaced=True),
     (_RBAC, "ClusterRoleBinding"): RoleBinding(namespaced=False),
-    (_ADMISSION, "ValidatingWebhookConfiguration"): Webhooks(mutating=False),
-    (_ADMISSION, "MutatingWebhookConfiguration"): Webhooks(mutating=True),
-    (_ADMISSION, "ValidatingAdmissionPolicy"): AdmissionPolicy(mutating=False),
-    (_ADMISSION, "MutatingAdmissionPolicy"): AdmissionPolicy(mutating=True),
-    (_ADMISSION, "ValidatingAdmissionPolicyBinding"): AdmissionPolicyBinding(mutating=False),
-    (_ADMISSION, "MutatingAdmissionPolicyBinding"): AdmissionPolicyBinding(mutating=True),
     ("certificates.k8s.io", "CertificateSigningRequest"): CertificateSigningRequest(),
     ("apiregistration.k8s.io", "APIService"): ApiService(),
 }

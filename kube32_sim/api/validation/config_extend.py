@@ -2,7 +2,7 @@
 what certificate requests and aggregated APIs may say.
 
 Rules, order and words are upstream's.  Webhooks are checked in `config_webhooks`, admission policies in
-`config_policies`.  They are kept; nothing of them is run.
+`config_policies`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from kube32_sim.api.cel.types import BOOL
 from kube32_sim.api.errors import FieldError, duplicate, invalid_value, not_supported, required, too_many
 from kube32_sim.api.policies.expressions import Expression, Scope
 from kube32_sim.api.validation import names
-from kube32_sim.api.validation.workloads_common import validate_label_selector
+from kube32_sim.api.validation.workloads_common import only_wildcard, validate_label_selector
 
 JsonObject = dict[str, Any]
 
@@ -168,13 +168,6 @@ def validate_rule(rule: JsonObject, path: str) -> list[FieldError]:
     found += [required(f"{path}.apiVersions[{index}]") for index, each in enumerate(versions) if not each]
     found += _resources(rule.get("resources") or [], f"{path}.resources")
     return found + optional_choice(rule, path, "scope", _SCOPES)
-
-
-def only_wildcard(items: Sequence[str], path: str, what: str) -> list[FieldError]:
-    """`*` stands alone.  what: the items, for the message."""
-    if len(items) < 2 or "*" not in items:
-        return []
-    return [invalid_value(path, list(items), f"if '*' is present, must not specify other {what}")]
 
 
 def _resources(resources: Sequence[str], path: str) -> list[FieldError]:

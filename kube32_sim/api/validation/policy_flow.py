@@ -10,7 +10,7 @@ from typing import Any
 
 from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, not_supported, required
 from kube32_sim.api.validation import names
-from kube32_sim.api.validation.config_webhooks import only_wildcard
+from kube32_sim.api.validation.workloads_common import only_wildcard
 
 JsonObject = dict[str, Any]
 

@@ -7,7 +7,7 @@ Wording follows upstream's `ValidateNonnegativeField`, `ValidatePositiveIntOrPer
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kube32_sim.api.errors import NOT_NEGATIVE, FieldError, forbidden_field, invalid_value, not_supported, required
@@ -37,6 +37,13 @@ def one_of(owner: JsonObject, path: str, field: str, supported: Iterable[str]) -
     if not value:
         return [required(f"{path}.{field}")]
     return [] if value in supported else [not_supported(f"{path}.{field}", value, supported)]
+
+
+def only_wildcard(items: Sequence[str], path: str, what: str) -> list[FieldError]:
+    """`*` stands alone.  what: the items, for the message."""
+    if len(items) < 2 or "*" not in items:
+        return []
+    return [invalid_value(path, list(items), f"if '*' is present, must not specify other {what}")]
 
 
 def domain_prefixed_path(value: str, path: str) -> list[FieldError]:
