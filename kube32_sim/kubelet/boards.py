@@ -11,7 +11,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from kube32_sim.api import quantity
@@ -111,7 +111,7 @@ def machines() -> dict[str, Profile]:
 
 
 def _table(file: str) -> dict[str, dict[str, Any]]:
-    return tomllib.loads(files(__package__).joinpath(file).read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name(file).read_text(encoding="utf-8"))
 
 
 def _board(name: str, row: dict[str, Any]) -> Profile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from kube32_sim.api.rbac.aggregation import aggregated
@@ -33,7 +33,7 @@ class Made(NamedTuple):
 
 def bootstrap_objects() -> list[Made]:
     """In the order in which they are created: roles before what refers to them, parts before what is made of them."""
-    data = tomllib.loads(files(__package__).joinpath("bootstrap_roles.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(Path(__file__).with_name("bootstrap_roles.toml").read_text(encoding="utf-8"))
     controllers = {CONTROLLER + name: text for name, text in data["controllers"].items()}
     roles = [_role(name, "", text) for name, text in {**data["cluster-roles"], **controllers}.items()]
     for name, part_of in data["aggregated"].items():
