@@ -11,7 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from kube32_sim.api.structural.explaining import is_in, repeats
+from kube32_sim.api.structural.enums import Enum
+from kube32_sim.api.structural.explaining import repeats
 from kube32_sim.api.structural.formats import format_check
 from kube32_sim.api.structural.patterns import PatternError, searcher
 from kube32_sim.api.structural.scalars import number_demands, number_faults, string_demands
@@ -237,9 +238,8 @@ def _enum_test(schema: JsonObject, kind: type) -> Test | None:
     values = schema.get("enum")
     if not values:
         return None
-    if kind is str:
-        return frozenset(value for value in values if isinstance(value, str)).__contains__
-    return lambda value: is_in(value, values)
+    allowed = Enum(values)
+    return allowed.texts.__contains__ if kind is str else allowed.__contains__
 
 
 def _logic_tests(schema: JsonObject) -> list[Test]:

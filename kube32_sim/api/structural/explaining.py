@@ -11,12 +11,14 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from kube32_sim.api.errors import MOST_FAILURE_TEXT, MOST_FAILURES
 from kube32_sim.api.managed.gotext import quoted
 from kube32_sim.api.structural.correlation import Pair
+from kube32_sim.api.structural.enums import enum_of
 from kube32_sim.api.structural.faults import Fault, invalid, missing, not_in, over, placeless, wrong_type
 from kube32_sim.api.structural.formats import format_check
 from kube32_sim.api.structural.scalars import number_faults, string_faults
-from kube32_sim.api.structural.values import additional, format_of, items_of, json_type, same, types_of, whole
+from kube32_sim.api.structural.values import additional, format_of, items_of, json_type, types_of, whole
 
 JsonObject = dict[str, Any]
 
@@ -26,19 +28,28 @@ _META = frozenset(("apiVersion", "kind", "metadata"))
 class Findings:
     """faults: by their words.  matches: how many checks were passed."""
 
-    __slots__ = ("faults", "matches")
+    __slots__ = ("_text", "faults", "matches")
 
     def __init__(self, faults: Iterable[Fault] = (), matches: int = 0) -> None:
-        self.faults = {fault.message: fault for fault in faults}
+        self.faults: dict[str, Fault] = {}
         self.matches = matches
+        self._text = 0
+        for fault in faults:
+            self.add_fault(fault)
 
     def add(self, other: Findings) -> None:
-        for message, fault in other.faults.items():
-            self.faults.setdefault(message, fault)
+        for fault in other.faults.values():
+            self.add_fault(fault)
         self.matches += other.matches
 
     def add_fault(self, fault: Fault) -> None:
         self.faults.setdefault(fault.message, fault)
+        self._text += len(fault.message)
+
+    @property
+    def full(self) -> bool:
+        """Whether nobody is told more of one object: what is left of a list or a map needs no look."""
+        return len(self.faults) >= MOST_FAILURES or self._text >= MOST_FAILURE_TEXT
 
 
 def explain_object(schema: JsonObject, value: JsonObject, old: JsonObject) -> Findings:
@@ -112,27 +123,17 @@ def _type(schema: JsonObject, value: Any, name: str) -> Findings:
 
 def _enum(schema: JsonObject, value: Any, name: str) -> Findings:
     values = schema.get("enum")
-    if not values or is_in(value, values):
+    if not values or value in (allowed := enum_of(values)):
         return Findings()
-    return Findings([not_in(name, value, values)])
-
-
-def is_in(value: Any, values: list[Any]) -> bool:
-    """Whether an enum allows a value: a number is converted to the enum's kind of number first; null is never in it."""
-    return any(each is not None and same(_converted(value, each), each) for each in values)
-
-
-def _converted(value: Any, like: Any) -> Any:
-    kinds = {type(value), type(like)}
-    if kinds != {int, float}:
-        return value
-    return float(value) if isinstance(like, float) else int(value) if abs(value) < 1 << 63 else value
+    return Findings([not_in(name, value, allowed)])
 
 
 def _list(schema: JsonObject, value: list[Any], name: str, pair: Pair | None) -> Findings:
     found, items = Findings((), 1), items_of(schema)
     if items is not None:
         for at, item in enumerate(value):
+            if found.full:
+                break
             found.add(explain(items, item, f"{name}[{at}]", pair.item(at) if pair is not None else None))
     least, most = schema.get("minItems"), schema.get("maxItems")
     if least is not None and len(value) < least:
@@ -159,8 +160,12 @@ def _fields(schema: JsonObject, value: JsonObject, name: str, pair: Pair | None)
     properties, more = schema.get("properties") or {}, additional(schema)
     if more is not None:
         for key in [key for key in value if key not in properties]:
+            if found.full:
+                break
             found.add(explain(more, value[key], f"{name}.{key}", _field_pair(pair, name, key)))
     for key, item in value.items():
+        if found.full:
+            break
         if key in properties:
             path = f"{name}.{key}" if name else key
             found.add(explain(properties[key], item, path, _field_pair(pair, name, key)))

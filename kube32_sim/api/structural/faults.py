@@ -11,7 +11,8 @@ from enum import Enum
 from typing import Any
 
 from kube32_sim.api.errors import FieldError, go_value, invalid_value, not_supported, required, too_long, too_many
-from kube32_sim.api.managed.gotext import plain, quoted
+from kube32_sim.api.managed.gotext import quoted
+from kube32_sim.api.structural.enums import Enum as Enumeration
 from kube32_sim.api.structural.values import shown
 
 NOWHERE = "<nil>"
@@ -72,8 +73,8 @@ def missing(name: str) -> Fault:
     return Fault(Code.REQUIRED, name, f"{name} in body is required")
 
 
-def not_in(name: str, value: Any, values: list[Any]) -> Fault:
-    return Fault(Code.ENUM, name, f"{name} in body should be one of {plain(values)}", value, values)
+def not_in(name: str, value: Any, allowed: Enumeration) -> Fault:
+    return Fault(Code.ENUM, name, f"{name} in body should be one of {allowed.shown}", value, allowed.values)
 
 
 def over(name: str, message: str, value: int, most: int) -> Fault:
