@@ -75,7 +75,7 @@ class LocalClient:
         """What to store for an object in the row's form."""
         plain = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}
         if not row.schema:
-            return decode_custom(plain, row.kind, row)[0]
+            return conversion.from_view(row, decode_custom(plain, row.kind, row)[0])
         decoded, _ = decode.decode(plain, row.schema, row.kind, row.api_version)
         return conversion.from_view(row, decoded)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kube32_sim.api.customs.scaling import AccessError, number_at, text_at
 from kube32_sim.api.errors import (
     MODIFIED,
     NOT_NEGATIVE,
@@ -17,20 +18,24 @@ from kube32_sim.api.errors import (
     path_not_found,
     scale_missing,
 )
-from kube32_sim.api.meta import at
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.selectors import label_selector, label_set
 
 JsonObject = dict[str, Any]
 
 API_VERSION, KIND = "autoscaling/v1", "Scale"
+UNSET = -(1 << 31)
+"""The replicas of a Scale that is about to be changed, where the custom object has none."""
 _METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
-def scale_of(row: ResourceType, obj: JsonObject) -> JsonObject:
-    """The Scale of an object, with apiVersion and kind; `spec.replicas` is left out where it is 0, as Go does."""
+def scale_of(row: ResourceType, obj: JsonObject, unset: int | None = None) -> JsonObject:
+    """The Scale of an object, with apiVersion and kind; `spec.replicas` is left out where it is 0, as Go does.
+
+    unset: the replicas of a custom object that does not say how many it wants; None: its Scale is refused.
+    """
     if row.custom is not None:
-        return _custom_scale(row, obj)
+        return _custom_scale(row, obj, unset)
     spec = obj.get("spec") or {}
     status = {"replicas": (obj.get("status") or {}).get("replicas", 0), "selector": _selector_text(row, spec)}
     return _scale(obj["metadata"], spec.get("replicas", 1), status)
@@ -52,20 +57,22 @@ def replicas_path(row: ResourceType) -> tuple[str, ...]:
     return paths.replicas if paths is not None else ("spec", "replicas")
 
 
-def _custom_scale(row: ResourceType, obj: JsonObject) -> JsonObject:
+def _custom_scale(row: ResourceType, obj: JsonObject, unset: int | None) -> JsonObject:
     """Of a custom object, by the paths that its definition gives; raises ApiError where that has no replicas."""
     paths = row.custom.scale if row.custom is not None else None
     if paths is None:
         raise path_not_found()
-    replicas = at(obj, ".".join(paths.replicas))
-    if replicas is None:
-        raise scale_missing(row.group, row.plural, obj["metadata"].get("name", ""), ".".join(("", *paths.replicas)))
-    counted = at(obj, ".".join(paths.status))
-    status: JsonObject = {"replicas": counted if isinstance(counted, int) else 0}
-    selector = at(obj, ".".join(paths.selector)) if paths.selector else None
-    if isinstance(selector, str) and selector:
+    try:
+        replicas = number_at(obj, paths.replicas)
+        status: JsonObject = {"replicas": number_at(obj, paths.status) or 0}
+        selector = text_at(obj, paths.selector) if paths.selector else None
+    except AccessError as error:
+        raise bad_request(str(error)) from None
+    if selector:
         status["selector"] = selector
-    return _scale(obj["metadata"], replicas, status)
+    if replicas is None and unset is None:
+        raise scale_missing(row.group, row.plural, obj["metadata"].get("name", ""), ".".join(("", *paths.replicas)))
+    return _scale(obj["metadata"], (unset or 0) if replicas is None else replicas, status)
 
 
 def _selector_text(row: ResourceType, spec: JsonObject) -> str:
@@ -76,13 +83,16 @@ def _selector_text(row: ResourceType, spec: JsonObject) -> str:
 def apply_scale(row: ResourceType, obj: JsonObject, scale: JsonObject) -> JsonObject:
     """`obj` (changed in place) with the replicas of a decoded Scale.
 
-    Raises ApiError: 400 for another object's Scale, 409 for one of another state, 422 for a negative number.
+    Raises ApiError: 400 for another object's Scale and one without replicas, 409 for one of another state, 422 for a
+    negative number.
     """
     metadata, asked = obj["metadata"], scale.get("metadata") or {}
     name = metadata.get("name", "")
     _check_identity(metadata, asked, name)
     replicas = (scale.get("spec") or {}).get("replicas", 0)
-    if replicas < 0:
+    if row.custom is not None and replicas == UNSET:
+        raise bad_request(f'the spec replicas field ".{".".join(replicas_path(row))}" cannot be empty')
+    if replicas < 0 and row.custom is None:
         raise invalid("autoscaling", KIND, name, [invalid_value("spec.replicas", replicas, NOT_NEGATIVE)])
     version, uid = asked.get("resourceVersion", ""), asked.get("uid", "")
     if uid not in ("", metadata.get("uid")):
@@ -93,7 +103,8 @@ def apply_scale(row: ResourceType, obj: JsonObject, scale: JsonObject) -> JsonOb
     *above, last = replicas_path(row)
     part = obj
     for field in above:
-        part = part.setdefault(field, {})
+        part[field] = part.get(field) or {}
+        part = part[field]
     part[last] = replicas
     return obj
 

@@ -77,8 +77,8 @@ async def put_scale(registry: Registry, asked: Asked, change: Callable[[JsonObje
 
     def apply(shared: JsonObject) -> JsonObject:
         current: JsonObject = orjson.loads(orjson.dumps(shared))
-        before = scale.scale_of(row, current)
-        after = change(scale.scale_of(row, current))
+        before = scale.scale_of(row, current, scale.UNSET)
+        after = change(scale.scale_of(row, current, scale.UNSET))
         registry.fields.scaled(writer, current, before, after)
         return scale.apply_scale(row, current, after)
 
@@ -102,7 +102,7 @@ async def patch_scale(
 
     def apply(shared: JsonObject) -> JsonObject:
         current: JsonObject = orjson.loads(orjson.dumps(shared))
-        before = scale.scale_of(row, current)
+        before = scale.scale_of(row, current, scale.UNSET)
         after = registry.fields.scale_applied(writer, current, before, patch.value, force=wanted.force)
         after = {name: value for name, value in after.items() if name not in ("apiVersion", "kind")}
         return scale.apply_scale(row, current, patch.decoded(after))
@@ -116,8 +116,8 @@ async def _write_scale(registry: Registry, asked: Asked, apply: Change) -> JsonO
 
     through = Through("scale", expected("autoscaling", "v1", scale.KIND), partial(_plain_scale, asked.row), back)
     result = await registry.patch(asked._replace(subresource=""), apply, managed=True, through=through)
-    return scale.scale_of(asked.row, result.object())
+    return scale.scale_of(asked.row, result.object(), 0)
 
 
 def _plain_scale(row: ResourceType, obj: JsonObject) -> JsonObject:
-    return {name: value for name, value in scale.scale_of(row, obj).items() if name not in ("apiVersion", "kind")}
+    return {name: value for name, value in scale.scale_of(row, obj, 0).items() if name not in ("apiVersion", "kind")}

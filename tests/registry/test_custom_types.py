@@ -96,7 +96,7 @@ NARROW = {"type": "object", "properties": {"size": {"type": "integer"}}}
 
 
 async def test_an_object_of_another_version_has_the_defaults_of_the_stored_one(cluster: Cluster) -> None:
-    """Upstream adds them when it reads what is stored; those of the version asked for only come into what is written."""
+    """Upstream adds them when it reads what is stored; those of the version asked for come into what is written."""
     both, text = {"type": "string", "default": "new"}, {"type": "string", "default": "added"}
     old = version("v1beta1", schema=object_schema(spec=object_schema(both={**both, "default": "old"})), stored=False)
     await define(cluster, old, version(schema=object_schema(spec=object_schema(both=both, more=text))))

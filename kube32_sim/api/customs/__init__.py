@@ -1,6 +1,7 @@
 """Custom resource types: what a stored CustomResourceDefinition makes of the table.
 
     paths      JSONPaths of columns, replicas and selectable fields
+    scaling    the fields of a Scale
     version    one version: its schema and rules, how it is shown, scaled and printed
     strategy   the life of custom objects in the generic write
     rows       the rows of the table

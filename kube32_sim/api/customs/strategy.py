@@ -58,4 +58,4 @@ class CustomStrategy(Strategy):
         return self._version.validate(obj, old)
 
     def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        return self._version.validate(obj, old)
+        return self._version.validate(obj, old, only_status=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from kube32_sim.api.customs.naming import CustomType
 from kube32_sim.api.customs.paths import simple_path
+from kube32_sim.api.customs.scaling import ScalePaths, spec_faults, status_faults
 from kube32_sim.api.errors import FieldError, invalid_value
 from kube32_sim.api.structural import StructuralSchema
 
@@ -24,14 +25,6 @@ _NOT_CHECKED = (
     "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
     "validation"
 )
-
-
-class ScalePaths(NamedTuple):
-    """Names of the fields that a Scale is made of; () where there is none."""
-
-    replicas: tuple[str, ...]
-    status: tuple[str, ...]
-    selector: tuple[str, ...]
 
 
 class CustomVersion:
@@ -98,11 +91,16 @@ class CustomVersion:
         self.schema.default(made)
         return made
 
-    def validate(self, obj: JsonObject, old: JsonObject | None) -> list[FieldError]:
-        """By the schema, and by its rules, unless they could not be evaluated for what is wrong already."""
+    def validate(self, obj: JsonObject, old: JsonObject | None, *, only_status: bool = False) -> list[FieldError]:
+        """By the schema, and by its rules, unless they could not be evaluated for what is wrong already.
+
+        only_status: the status is written by itself; how many replicas are wanted is not looked at then.
+        """
         shown = self.shown(obj)
         before = None if old is None else self.shown(old)
         found = self.schema.validate(shown, before)
+        if self.scale is not None:
+            found += ([] if only_status else spec_faults(self.scale, shown)) + status_faults(self.scale, shown)
         if self.rules is None:
             return found
         if any(fault.reason in _BLOCKING for fault in found):
