@@ -99,10 +99,14 @@ def _ordered(files: Mapping[str, FileDescriptorProto], objects: bool) -> list[Fi
 
 
 def _fill(message: DescriptorProto, fields: Mapping[str, CelType]) -> None:
-    """Names in JSON are given, since those that protobuf makes of field names can be the same (`a_b`, `aB`)."""
+    """Names in JSON are given, since those that protobuf makes of field names can be the same (`a_b`, `aB`).
+
+    What is no name in CEL, no expression can ask for: it is left out.
+    """
     message.options.deprecated_legacy_json_field_conflicts = True  # or it warns on stderr
     taken = set(fields)
-    for number, (name, kind) in enumerate(fields.items(), 1):
+    named = ((name, kind) for name, kind in fields.items() if name.isascii() and name.isidentifier())
+    for number, (name, kind) in enumerate(named, 1):
         if kind.name == "list":
             _set_type(message.field.add(name=name, json_name=name, number=number, label=3), kind.parameters[0])
         elif kind.name == "map" and _entry_name(name) not in taken:
