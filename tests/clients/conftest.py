@@ -1,6 +1,6 @@
 """kubectl of every version that people have, against one server.
 
-The ordinary suite takes the oldest, one between and the newest; the others run in the soak step.
+The ordinary suite takes the oldest and the newest; the others run in the soak step.
 """
 
 from __future__ import annotations

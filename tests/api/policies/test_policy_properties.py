@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kube32_sim.api.cel.types import BOOL
@@ -31,6 +31,7 @@ def scope() -> Scope:
 
 
 @given(SOURCES)
+@settings(deadline=None)  # the first loads the library
 def test_any_text_is_checked(source: str) -> None:
     for patch in (False, True):
         made = scope().compile(source, returns=(BOOL,), patch=patch)
@@ -48,6 +49,7 @@ OPERATIONS = st.sampled_from(["add", "remove", "replace", "move", "copy", "test"
 
 
 @given(st.lists(st.tuples(OPERATIONS, PATHS, PATHS, VALUES), max_size=3))
+@settings(max_examples=50, deadline=None)
 def test_any_patch_is_applied_or_refused(operations: list[tuple[str, str, str, str]]) -> None:
     written = (
         f"JSONPatch{{op: '{op}', path: '{path}', from: '{source}', value: {value}}}"
