@@ -28,8 +28,10 @@ from kube32_sim.bootstrap_objects import (
 from kube32_sim.client import NAMESPACES, SERVICES, JsonObject, Resource
 from kube32_sim.ids import Ids
 from kube32_sim.local_client import LocalClient
+from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.computed import ENDPOINTS, SLICES
 from kube32_sim.registry.rbac import RulesWriter
+from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.immediate import run_now
 from kube32_sim.storage.interface import KeyExists, Store
 
@@ -102,11 +104,21 @@ async def bootstrap(client: LocalClient, network: ipaddress.IPv4Network, port: i
     await _flow_control(client.of("api-priority-and-fairness-config-producer-v1"))
 
 
-async def bootstrap_roles(client: LocalClient) -> None:
-    """The roles and bindings of every API server that goes by them."""
+def make_roles(registry: Registry) -> None:
+    """The roles and bindings of every API server that goes by them.
+
+    They go to the store at once: there are more than a hundred at each start, and a test knows that a client who
+    creates them gets the same.
+    """
+    store, steps, now = registry.store, registry.steps, registry.clock.timestamp()
     for made in bootstrap_objects():
-        with _suppress_existing():
-            await client.create(Resource(RBAC_GROUP, "v1", made.plural), made.namespace, made.obj)
+        row = registry.table.by_storage((RBAC_GROUP, made.plural))
+        asked = Asked(row, made.namespace, made.obj["metadata"]["name"], manager=API_SERVER)
+        metadata = {**made.obj["metadata"], "uid": registry.ids.uid(), "creationTimestamp": now}
+        obj = {**made.obj, "metadata": metadata}
+        steps.fields.created(steps.writer(asked), obj)
+        with suppress(KeyExists):
+            run_now(store.create(row.storage, asked.key, obj))
 
 
 def rules_writer(client: LocalClient) -> RulesWriter:

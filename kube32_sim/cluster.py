@@ -27,7 +27,7 @@ from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.api.users import ADMIN, User
 from kube32_sim.arguments import PROGRAM
-from kube32_sim.bootstrap import API_SERVER, bootstrap, bootstrap_roles, make_endpoints, rules_writer
+from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints, make_roles, rules_writer
 from kube32_sim.client import CLOCKS
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.durations import format_duration, seconds_of
@@ -125,7 +125,7 @@ class Cluster:
         await self._start_server()
         await bootstrap(self.client.of(API_SERVER), options.service_network, self.port)
         if "RBAC" in options.authorization_modes:
-            await bootstrap_roles(self.client.of(API_SERVER))
+            make_roles(self.registry)
         if "RBAC" in options.authorization_mode or options.loops:
             hooks.after(CLUSTER_ROLES, Aggregation(self.store, rules_writer(self.client.of(AGGREGATOR))).follow)
         make_endpoints(self.store, self.ids, self.clock.timestamp(), options.host, self.port)

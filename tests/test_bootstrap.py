@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from kube32_sim.bootstrap import API_SERVICES, FLOW_SCHEMAS, PRIORITY_LEVELS
+from kube32_sim.api.rbac.bootstrap import bootstrap_objects
+from kube32_sim.bootstrap import API_SERVER, API_SERVICES, FLOW_SCHEMAS, PRIORITY_LEVELS
 from kube32_sim.bootstrap_objects import own_address, own_slice
 from kube32_sim.client import DEPLOYMENTS, EVENTS, NAMESPACES, SERVICES, Resource
 from kube32_sim.cluster import Cluster
@@ -48,6 +50,21 @@ async def test_the_object_of_an_address_says_what_one_says_that_a_client_makes(b
     theirs = await bare.client.create(ADDRESSES, "", wanted)
     (entry,), made = ours["metadata"]["managedFields"], theirs["metadata"]["managedFields"]
     assert [entry | {"manager": "", "time": ""}] == [each | {"manager": "", "time": ""} for each in made]
+
+
+async def test_roles_are_what_a_client_who_creates_them_gets(bare: Cluster) -> None:
+    """To the byte: fields come in the same order."""
+    async with Cluster(ServeOptions(port=0, nodes=0, controllers="none", authorization_mode="AlwaysAllow")) as without:
+        client = without.client.of(API_SERVER)
+        for made in bootstrap_objects():
+            resource = Resource("rbac.authorization.k8s.io", "v1", made.plural)
+            theirs = await client.create(resource, made.namespace, made.obj)
+            ours = await bare.client.get(resource, made.namespace, made.obj["metadata"]["name"])
+            for metadata in (ours["metadata"], theirs["metadata"]):
+                (entry,) = metadata["managedFields"]
+                metadata |= {"uid": "", "creationTimestamp": "", "resourceVersion": ""}
+                entry["time"] = ""
+            assert json.dumps(ours) == json.dumps(theirs)
 
 
 async def test_it_tells_what_it_serves_itself(bare: Cluster) -> None:

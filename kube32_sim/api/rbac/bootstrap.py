@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,8 +32,12 @@ class Made(NamedTuple):
     obj: JsonObject
 
 
-def bootstrap_objects() -> list[Made]:
-    """In the order in which they are created: roles before what refers to them, parts before what is made of them."""
+@cache
+def bootstrap_objects() -> tuple[Made, ...]:
+    """In the order in which they are created: roles before what refers to them, parts before what is made of them.
+
+    They are the same ones every time: never change them.
+    """
     data = tomllib.loads(Path(__file__).with_name("bootstrap_roles.toml").read_text(encoding="utf-8"))
     controllers = {CONTROLLER + name: text for name, text in data["controllers"].items()}
     roles = [_role(name, "", text) for name, text in {**data["cluster-roles"], **controllers}.items()]
@@ -42,8 +47,7 @@ def bootstrap_objects() -> list[Made]:
     accounts = {CONTROLLER + name: f"account:{name}" for name in data["controllers"]}
     for name, subjects in {**data["cluster-bindings"], **accounts}.items():
         made.append(Made("clusterrolebindings", "", _binding(name, "", "ClusterRole", name, subjects)))
-    made += _namespaced(data)
-    return made
+    return (*made, *_namespaced(data))
 
 
 def _namespaced(data: Mapping[str, Any]) -> Iterator[Made]:
