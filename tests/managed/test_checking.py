@@ -122,3 +122,10 @@ def test_where_there_is_no_schema_everything_fits():
 )
 def test_values_as_go_shows_them(value, plain, syntax):
     assert (gotext.plain(value), gotext.syntax(value)) == (plain, syntax)
+
+
+@pytest.mark.parametrize("value", [[1, {"a": 2}], "text", 5, True, {"a": [1]}, None])
+def test_a_field_without_a_type_takes_anything(value: object) -> None:
+    """What Go's generators make of a field of any JSON."""
+    holder = shape_of({"type": "object", "properties": {"any": {"x-kubernetes-preserve-unknown-fields": True}}})
+    assert faults(holder, {"any": value}) == []

@@ -136,7 +136,7 @@ def _map(found: JsonObject) -> Shape:
     item = shape_of(more) if isinstance(more, dict) and more else None
     if item is None and (more is not None or found.get("x-kubernetes-preserve-unknown-fields")):
         item = FREE_SHAPE
-    if not properties and item is None:
+    if not properties and (item is None or (item is FREE_SHAPE and schema.json_type(found) is None)):
         return FREE_SHAPE
     return Shape(MAP, properties=properties, item=item)
 
