@@ -121,15 +121,21 @@ class CustomTypes:
             return
         for row in served.rows:
             self._table.remove(row)
-        before, served.rows, served.made_of = served.rows, rows_of(crd, served.type), made_of
+        made = rows_of(crd, served.type)
+        before, served.rows, served.made_of = served.rows, [] if self._hidden(made[0]) else made, made_of
         for row in served.rows:
             self._table.add(row)
-        first = served.rows[0]
-        if first.custom is not None:
-            self._store.retype(first.storage, first, first.custom.reformed)
+        for first in served.rows[:1]:
+            if first.custom is not None:
+                self._store.retype(first.storage, first, first.custom.reformed)
         if before:
-            self._ended(first.storage, False)
+            self._ended(before[0].storage, False)
         await self._keep_api_services(before, served.rows)
+
+    def _hidden(self, wanted: ResourceType) -> bool:
+        """Whether the server has a type of that name or kind itself, which is served then: upstream asks it first."""
+        built_in = (row for row in self._table.rows(wanted.group) if row.custom is None)
+        return any(row.plural == wanted.plural or row.kind == wanted.kind for row in built_in)
 
     async def _keep_api_services(self, before: list[ResourceType], now: list[ResourceType]) -> None:
         wanted, had = ({(row.group, row.version) for row in rows if row.verbs} for rows in (now, before))

@@ -80,6 +80,20 @@ async def test_a_definition_whose_finalizers_somebody_takes_away_is_served_no_mo
     assert (await refused(cluster.client.list(WIDGETS))).code == 404
 
 
+@pytest.mark.parametrize(("plural", "kind"), [("leases", "Rent"), ("rents", "Lease")])
+async def test_what_the_server_has_itself_stays_as_it_is(cluster: Cluster, plural: str, kind: str) -> None:
+    leases, group = Resource("coordination.k8s.io", "v1", "leases"), "coordination.k8s.io"
+    await cluster.client.create(leases, "default", {"metadata": {"name": "a"}, "spec": {"holderIdentity": "me"}})
+    crd = definition(plural, kind, version(schema=object_schema()), group=group)
+    crd["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, to see what happens"}
+    await cluster.client.create(CRDS, "", crd)
+    assert (await conditions(cluster, f"{plural}.{group}"))["Established"] == "True InitialNamesAccepted"
+    assert (await cluster.client.get(leases, "default", "a"))["spec"] == {"holderIdentity": "me"}
+    await cluster.client.delete(CRDS, "", f"{plural}.{group}")
+    assert (await refused(cluster.client.get(CRDS, "", f"{plural}.{group}"))).code == 404
+    assert (await cluster.client.get(leases, "default", "a"))["kind"] == "Lease"
+
+
 async def test_a_name_that_is_taken_is_had_when_it_becomes_free(cluster: Cluster) -> None:
     await define(cluster, names={"shortNames": ["x"]})
     other = definition("gizmos", "Widget")
