@@ -92,6 +92,9 @@ async def test_what_the_server_has_itself_stays_as_it_is(cluster: Cluster, plura
     await cluster.client.delete(CRDS, "", f"{plural}.{group}")
     assert (await refused(cluster.client.get(CRDS, "", f"{plural}.{group}"))).code == 404
     assert (await cluster.client.get(leases, "default", "a"))["kind"] == "Lease"
+    lease = cluster.registry.table.by_kind(group, "v1", "Lease")
+    assert lease is not None
+    assert lease.plural == "leases"
 
 
 async def test_a_name_that_is_taken_is_had_when_it_becomes_free(cluster: Cluster) -> None:
