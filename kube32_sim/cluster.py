@@ -25,7 +25,7 @@ from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.resources import ResourceTable
-from kube32_sim.api.users import ADMIN, User
+from kube32_sim.api.users import ADMIN, User, node
 from kube32_sim.arguments import PROGRAM
 from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints, make_roles, rules_writer
 from kube32_sim.client import CLOCKS
@@ -211,7 +211,7 @@ class Cluster:
 
         options = self.options
         pace = Pace(options.node_lease_duration_seconds, options.node_status_update_frequency)
-        boards = Boards(self.client.of(PROGRAM), self.clock, self.ids, options.boards, pace)
+        boards = Boards(lambda name: self.client.of(PROGRAM, node(name)), self.clock, self.ids, options.boards, pace)
         self._stack.append(boards)
         await boards.start()
 

@@ -38,7 +38,7 @@ def _selection(row: ResourceType, namespace: str, labels: str, fields: str) -> S
 
 
 class LocalClient:
-    """user: on whose behalf it writes.  program: which field manager that is, such as `kube-scheduler`."""
+    """user: as whom it writes, for admission to know: nobody is refused.  program: which field manager that is."""
 
     def __init__(self, registry: Registry, hub: Hub, user: User = ADMIN, program: str = "kube32-sim") -> None:
         self._registry = registry
@@ -46,9 +46,9 @@ class LocalClient:
         self._user = user
         self._program = program
 
-    def of(self, program: str) -> LocalClient:
-        """The same for another program."""
-        return LocalClient(self._registry, self._hub, self._user, program)
+    def of(self, program: str, user: User | None = None) -> LocalClient:
+        """The same for another program, and for another user where one is given."""
+        return LocalClient(self._registry, self._hub, user or self._user, program)
 
     def _row(self, resource: Resource) -> ResourceType:
         row = self._registry.table.by_path(resource.group, resource.version, resource.plural)

@@ -19,6 +19,7 @@ from kube32_controllers.volume_protection import VolumeProtection
 from kube32_controllers.workload_controller import DaemonSetController, JobController
 
 from kube32_sim.api.resources import ResourceTable
+from kube32_sim.api.users import User, service_account
 from kube32_sim.clock import Clock
 from kube32_sim.local_client import LocalClient
 from kube32_sim.options import ServeOptions
@@ -34,6 +35,31 @@ EXPIRY_PERIOD = 60.0
 """Seconds between two looks for events that have been kept long enough."""
 CONTROLLERS, SCHEDULER = "kube-controller-manager", "kube-scheduler"
 """The programs that loops are parts of: the field managers of what they write."""
+_ACCOUNTS = {
+    "deployment": "deployment-controller",
+    "daemonset": "daemon-set-controller",
+    "job": "job-controller",
+    "node-lifecycle": "node-controller",
+    "serviceaccount": "service-account-controller",
+    "pod-garbage-collector": "pod-garbage-collector",
+    "namespace": "namespace-controller",
+    "garbage-collector": "generic-garbage-collector",
+    "disruption": "disruption-controller",
+    "resourcequota": "resourcequota-controller",
+    "volume-protection": "pvc-protection-controller",
+}
+"""The ServiceAccounts (of kube-system) as which Kubernetes runs the loops: webhooks and policies go by who writes."""
+
+
+def _user(program: str) -> User:
+    return User(f"system:{program}", "", ("system:authenticated",))
+
+
+def user_of(loop: str) -> User:
+    """As whom a loop writes; those without an account of their own as the program that they are a part of."""
+    if loop == "scheduler":
+        return _user(SCHEDULER)
+    return service_account("kube-system", _ACCOUNTS[loop]) if loop in _ACCOUNTS else _user(CONTROLLERS)
 
 
 def make_scheduler(options: ServeOptions, store: Store) -> Scheduler | None:
@@ -48,7 +74,8 @@ def make_scheduler(options: ServeOptions, store: Store) -> Scheduler | None:
 
 def make_recorder(client: LocalClient, clock: Clock) -> Recorder:
     """What writes the events of all loops, each as the program that it is a part of."""
-    return Recorder(client.of(CONTROLLERS), clock, others={SCHEDULING: client.of(SCHEDULER)})
+    programs = {program: client.of(program, _user(program)) for program in (CONTROLLERS, SCHEDULER)}
+    return Recorder(programs[CONTROLLERS], clock, others={SCHEDULING: programs[SCHEDULER]})
 
 
 def timeouts(options: ServeOptions) -> Timeouts:
@@ -74,10 +101,9 @@ class Loops:
         computed = ComputedEndpoints.storages if "endpoints" in options.loops else ()
         every, at_once = options.reconcile_interval, None
 
-        controllers, binding = client.of(CONTROLLERS), client.of(SCHEDULER)
-
         def runner(loop: Loop, interval: float | None, source: Source = view) -> Runner:
-            return Runner(loop, source, binding if loop is scheduler else controllers, recorder, clock, interval)
+            writer = client.of(SCHEDULER if loop is scheduler else CONTROLLERS, user_of(loop.name))
+            return Runner(loop, source, writer, recorder, clock, interval)
 
         def sweeping(loop: NamespaceController | GarbageCollector | ResourceQuotaController) -> Runner:
             return runner(loop, at_once, loop.source)

@@ -32,5 +32,15 @@ class User:
         return made
 
 
+def service_account(namespace: str, name: str) -> User:
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
+    return User(f"system:serviceaccount:{namespace}:{name}", "", groups)
+
+
+def node(name: str) -> User:
+    """As which a kubelet calls."""
+    return User(f"system:node:{name}", "", ("system:nodes", "system:authenticated"))
+
+
 ADMIN = User("system:admin", "", ("system:masters", "system:authenticated"))
 ANONYMOUS = User("system:anonymous", "", ("system:unauthenticated",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import CLOCKS, Client, Unreachable
@@ -24,13 +24,18 @@ log = logging.getLogger(__name__)
 
 
 class Boards:
-    """Boards by (node name, profile) that live on one clock."""
+    """Boards by (node name, profile) that live on one clock.  client_of: the client of a node by its name."""
 
     def __init__(
-        self, client: Client, clock: Clock, ids: Ids, boards: Sequence[tuple[str, str]], pace: Pace | None = None
+        self,
+        client_of: Callable[[str], Client],
+        clock: Clock,
+        ids: Ids,
+        boards: Sequence[tuple[str, str]],
+        pace: Pace | None = None,
     ) -> None:
         self._clock = clock
-        self._boards = [Board(client, clock, ids, name, profiles()[profile], pace) for name, profile in boards]
+        self._boards = [Board(client_of(name), clock, ids, name, profiles()[profile], pace) for name, profile in boards]
 
     async def start(self) -> None:
         """Answers when all are registered."""
@@ -58,7 +63,7 @@ async def run_boards(access: Access, names: Sequence[str], profile: str, pace: P
     from kube32_sim.http_client import HttpClient
 
     async with HttpClient(access, tells=True, program=PROGRAM) as client:
-        boards = Boards(client, RealClock(), Ids(), [(name, profile) for name in names], pace)
+        boards = Boards(lambda _: client, RealClock(), Ids(), [(name, profile) for name in names], pace)
         log.info("boards of kind %s for %s: %s", profile, access.server, _named(names))
         await _look_at_server(client)
         try:

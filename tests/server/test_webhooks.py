@@ -375,3 +375,30 @@ async def test_the_namespace_of_a_namespace_is_itself(bare: Cluster, hook: Hook)
     await bare.client.create(namespaces, "", {"metadata": {"name": "n"}})
     await bare.client.patch(namespaces, "", "n", {"metadata": {"labels": {"a": "b"}}})
     assert [(each["namespace"], each["name"]) for each in hook.reviews] == [("n", "n"), ("n", "n")]
+
+
+async def test_loops_and_boards_write_as_who_they_are_in_kubernetes(hook: Hook) -> None:
+    options = ServeOptions(port=0, nodes=1, clock="virtual")
+    async with Cluster(options) as cluster:
+        named = [("pods", ["CREATE", "DELETE"]), ("pods/status", ["*"]), ("serviceaccounts", ["CREATE"])]
+        await hook.configure(cluster, VALIDATING, "v", *(rule([resource], verbs) for resource, verbs in named))
+        template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        spec = {"selector": {"matchLabels": {"app": "d"}}, "template": template}
+        await cluster.client.create(DEPLOYMENTS, "default", {"metadata": {"name": "d"}, "spec": spec})
+        await cluster.client.create(Resource("", "v1", "namespaces"), "", {"metadata": {"name": "n"}})
+        await cluster.advance("10s")
+        await cluster.client.delete(DEPLOYMENTS, "default", "d")
+        await cluster.advance("60s")
+    found = {(each["operation"], each["resource"]["resource"], each.get("subResource")): each for each in hook.reviews}
+    accounts = ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"]
+    assert {what: (each["userInfo"]["username"], each["userInfo"]["groups"]) for what, each in found.items()} == {
+        ("CREATE", "pods", None): ("system:serviceaccount:kube-system:deployment-controller", accounts),
+        ("UPDATE", "pods", "status"): ("system:node:esp32-0", ["system:nodes", "system:authenticated"]),
+        ("DELETE", "pods", None): ("system:node:esp32-0", ["system:nodes", "system:authenticated"]),
+        ("CREATE", "serviceaccounts", None): (
+            "system:serviceaccount:kube-system:service-account-controller",
+            accounts,
+        ),
+    }
+    first = next(each for each in hook.reviews if each["operation"] == "DELETE")
+    assert first["userInfo"]["username"] == "system:serviceaccount:kube-system:generic-garbage-collector"
