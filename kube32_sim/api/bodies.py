@@ -178,10 +178,16 @@ def _check_type(body: _Body, row: ResourceType) -> None:
 
 
 def _unknown_version(body: _Body, row: ResourceType) -> list[str]:
-    """A version that the definition does not have knows no fields at all, as upstream tells beside its refusal."""
-    if not body.kind or body.api_version in ("", row.api_version):
+    """What the version of a body does not know, as upstream tells beside its refusal; an unknown one knows nothing."""
+    if row.custom is None or not body.kind or body.api_version in ("", row.api_version):
         return []
-    return [strictness.unknown_field(name) for name in sorted(body.value) if name != "metadata"]
+    other = row.custom.type.versions.get(body.api_version)
+    if other is None:
+        return [strictness.unknown_field(name) for name in sorted(body.value) if name != "metadata"]
+    try:
+        return [strictness.unknown_field(path) for path in other.pruned(body.value)[1]]
+    except DecodeError:
+        return []
 
 
 def _check_named(body: _Body, row: ResourceType) -> None:

@@ -228,3 +228,14 @@ class CustomTypes:
         except errors.ApiError as error:
             if error.code != 404:
                 raise
+        held = self._store.get(DEFINITIONS, name)
+        if held is not None and held.deleting:
+            await self._go_on(held)
+
+    async def _go_on(self, stored: StoredObject) -> None:
+        """Somebody else holds a definition whose objects have gone: until he lets go it is served as before."""
+        served = self._served.get(stored.name)
+        if served is not None:
+            served.type.terminating = False
+        told = "False", "InstanceDeletionCompleted", "removed all instances"
+        await self._write_status(stored, terminating(stored.object(), *told, self._registry.clock.timestamp()))

@@ -97,6 +97,17 @@ async def test_what_the_server_has_itself_stays_as_it_is(cluster: Cluster, plura
     assert lease.plural == "leases"
 
 
+async def test_a_definition_that_somebody_else_holds_goes_on(cluster: Cluster) -> None:
+    crd = definition()
+    crd["metadata"]["finalizers"] = ["example.com/mine"]
+    await cluster.client.create(CRDS, "", crd)
+    await cluster.client.create(WIDGETS, "default", custom("a"))
+    await cluster.client.delete(CRDS, "", "widgets.example.com")
+    assert (await conditions(cluster))["Terminating"] == "False InstanceDeletionCompleted"
+    assert (await cluster.client.list(WIDGETS)).items == []
+    await cluster.client.create(WIDGETS, "default", custom("b"))
+
+
 async def test_a_name_that_is_taken_is_had_when_it_becomes_free(cluster: Cluster) -> None:
     await define(cluster, names={"shortNames": ["x"]})
     other = definition("gizmos", "Widget")

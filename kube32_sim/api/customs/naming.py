@@ -5,8 +5,11 @@ The rules, reasons and messages are those of apiextensions-apiserver's naming, e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kube32_sim.api.customs.version import CustomVersion
 
 JsonObject = dict[str, Any]
 
@@ -21,10 +24,12 @@ class CustomType:
     """What the versions of one CustomResourceDefinition share.
 
     terminating: the definition is being deleted, nothing new may be created.  gone: it is deleted.
+    versions: by their apiVersion.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.versions: Mapping[str, CustomVersion] = {}
         self.terminating = False
         self.gone = False
 

@@ -22,6 +22,7 @@ def rows_of(crd: JsonObject, kind: CustomType) -> list[ResourceType]:
     entries = sorted(spec["versions"], key=lambda version: not version.get("storage"))
     stored = CustomVersion(kind, spec, entries[0], None)
     versions = [stored, *(CustomVersion(kind, spec, entry, stored) for entry in entries[1:])]
+    kind.versions = {version.api_version: version for version in versions}
     fields = paths_of(versions)
     return [
         _row(crd, entry, version, fields if version is stored else version.fields)

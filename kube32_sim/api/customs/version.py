@@ -36,7 +36,7 @@ class CustomVersion:
         self._preserves = bool(spec.get("preserveUnknownFields"))
         self._stored = stored
         self._kind: str = spec["names"]["kind"]
-        self._api_version = f"{spec['group']}/{version['name']}"
+        self.api_version = f"{spec['group']}/{version['name']}"
         self.as_stored = stored is None or stored._raw == self._raw
         self.schema: StructuralSchema = StructuralSchema(self._raw)
         if stored is not None and self.as_stored:
@@ -47,7 +47,7 @@ class CustomVersion:
         self.fields = tuple(
             each["jsonPath"].removeprefix(".") for each in version.get("selectableFields") or () if each.get("jsonPath")
         )
-        self.deprecation = _deprecation(version, self._kind, self._api_version)
+        self.deprecation = _deprecation(version, self._kind, self.api_version)
 
     @property
     def declared(self) -> JsonObject:
@@ -105,7 +105,7 @@ class CustomVersion:
             return found
         if any(fault.reason in _BLOCKING for fault in found):
             return [*found, invalid_value("<nil>", None, _NOT_CHECKED)]
-        return found + self.rules.validate(shown, before, api_version=self._api_version, kind=self._kind)
+        return found + self.rules.validate(shown, before, api_version=self.api_version, kind=self._kind)
 
 
 def _scale(scale: JsonObject | None) -> ScalePaths | None:
