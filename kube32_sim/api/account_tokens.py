@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from kube32_sim.api.users import User
+from kube32_sim.api.users import ACCOUNT_PREFIX, User, service_account
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -133,7 +133,7 @@ def legacy_claims(account: JsonObject, secret: str) -> JsonObject:
         f"{_LEGACY}secret.name": secret,
         f"{_LEGACY}service-account.name": name,
         f"{_LEGACY}service-account.uid": account["uid"],
-        "sub": f"system:serviceaccount:{namespace}:{name}",
+        "sub": f"{ACCOUNT_PREFIX}{namespace}:{name}",
     }
 
 
@@ -153,7 +153,6 @@ def details_of(claims: JsonObject) -> JsonObject:
 def account_user(claims: JsonObject) -> User:
     """The user a ServiceAccount is by a token of these claims."""
     details = details_of(claims)
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{details['namespace']}", "system:authenticated")
     extra: dict[str, list[str]] = {}
     if "jti" in claims:
         extra[f"{_CREDENTIAL}credential-id"] = [f"JTI={claims['jti']}"]
@@ -162,4 +161,5 @@ def account_user(claims: JsonObject) -> User:
             extra[f"{_CREDENTIAL}{kind}-name"] = [details[kind]["name"]]
             if details[kind].get("uid"):
                 extra[f"{_CREDENTIAL}{kind}-uid"] = [details[kind]["uid"]]
-    return User(claims["sub"], details["serviceaccount"]["uid"], groups, extra)
+    account = details["serviceaccount"]
+    return service_account(details["namespace"], account["name"], uid=account["uid"], extra=extra)

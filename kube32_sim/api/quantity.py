@@ -61,6 +61,14 @@ def parse(text: str) -> Quantity:
     return _parse_cached(text) if len(text) <= 40 else _parse(text)
 
 
+def is_quantity(text: str) -> bool:
+    try:
+        parse(text)
+    except QuantityError:
+        return False
+    return True
+
+
 def canonical(text: str) -> str:
     """The text Go writes for a quantity read from `text`; raises QuantityError."""
     return parse(text).text

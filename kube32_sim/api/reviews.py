@@ -14,7 +14,7 @@ from kube32_sim.api.account_tokens import AUDIENCE, ISSUER, signed
 from kube32_sim.api.authorization import Attributes, Authorizer
 from kube32_sim.api.errors import FieldError, bad_request, invalid, invalid_value, method_not_allowed
 from kube32_sim.api.resources import ResourceType
-from kube32_sim.api.users import User
+from kube32_sim.api.users import ACCOUNT_PREFIX, User
 from kube32_sim.api.validation import access
 from kube32_sim.clock import rfc3339
 from kube32_sim.ids import Ids
@@ -187,7 +187,7 @@ def _claims(account: JsonObject, spec: JsonObject, started: int, ids: Ids, bindi
         "jti": ids.uid(),
         "kubernetes.io": {**whose, **binding},
         "nbf": started,
-        "sub": f"system:serviceaccount:{namespace}:{name}",
+        "sub": f"{ACCOUNT_PREFIX}{namespace}:{name}",
     }
 
 

@@ -32,9 +32,20 @@ class User:
         return made
 
 
-def service_account(namespace: str, name: str) -> User:
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
-    return User(f"system:serviceaccount:{namespace}:{name}", "", groups)
+ACCOUNT_PREFIX = "system:serviceaccount:"
+"""Of the names that ServiceAccounts have as users."""
+
+
+def account_groups(namespace: str) -> tuple[str, ...]:
+    """Of its ServiceAccounts, besides system:authenticated."""
+    return ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+
+
+def service_account(
+    namespace: str, name: str, *, uid: str = "", extra: Mapping[str, Sequence[str]] | None = None
+) -> User:
+    groups = (*account_groups(namespace), "system:authenticated")
+    return User(f"{ACCOUNT_PREFIX}{namespace}:{name}", uid, groups, extra or {})
 
 
 def node(name: str) -> User:

@@ -86,20 +86,10 @@ class Registry:
         self._computed = computed
 
     def writer(self, asked: Asked) -> Writer:
-        return Writer(asked.row, asked.manager, asked.subresource, self.clock.timestamp())
+        return self.steps.writer(asked)
 
     def context(self, asked: Asked) -> Context:
-        return Context(
-            asked.row,
-            asked.namespace,
-            asked.name,
-            self.clock.timestamp(),
-            self.lookup,
-            asked.dry_run,
-            asked.user,
-            asked.subresource,
-            self.authorizer,
-        )
+        return self.steps.context(asked)
 
     def bring_up_to_date(self, row: ResourceType) -> None:
         """Before a read: make computed objects show what follows from the present state."""

@@ -16,14 +16,13 @@ from multidict import CIMultiDictProxy
 from kube32_sim.api import errors
 from kube32_sim.api.authorization import MASTERS, UNAUTHENTICATED, Attributes, Authorizer
 from kube32_sim.api.errors import ApiError
-from kube32_sim.api.users import ANONYMOUS, User
+from kube32_sim.api.users import ACCOUNT_PREFIX, ANONYMOUS, User, account_groups
 from kube32_sim.api.validation.names import dns1123_subdomain
 from kube32_sim.server.authorization import demand
 
 EXTRA_PREFIX = "impersonate-extra-"
 AUTHENTICATION = "authentication.k8s.io"
 _AUTHENTICATED = "system:authenticated"
-_ACCOUNT = "system:serviceaccount:"
 NODE, NODES = "system:node:", "system:nodes"
 NODE_NAME = "authentication.kubernetes.io/node-name"
 """In the extra of a ServiceAccount: where the pod runs that its token is bound to."""
@@ -62,23 +61,28 @@ def impersonated(user: User, headers: CIMultiDictProxy[str], authorizer: Authori
         if whom.node:
             groups = [NODES]
     if whom.account and not groups:
-        groups = ["system:serviceaccounts", f"system:serviceaccounts:{whom.account[0]}"]
+        groups = account_groups(whom.account[0])
     return replace(whom.user, groups=_with_known(whom.user.name, groups))
 
 
 def _wanted(headers: CIMultiDictProxy[str]) -> Wanted:
-    name = headers.get("Impersonate-User", "")
+    name = _text(headers.get("Impersonate-User", ""))
     if not name:
         raise errors.bad_request("impersonating a group, a uid or extra fields needs Impersonate-User beside them")
     extra: dict[str, list[str]] = {}
     for header, value in headers.items():
         if header.lower().startswith(EXTRA_PREFIX):
-            extra.setdefault(unquote(header[len(EXTRA_PREFIX) :].lower()), []).append(value)
-    groups = tuple(headers.getall("Impersonate-Group", []))
+            extra.setdefault(unquote(header[len(EXTRA_PREFIX) :].lower()), []).append(_text(value))
+    groups = tuple(map(_text, headers.getall("Impersonate-Group", [])))
     node = name.removeprefix(NODE) if name.startswith(NODE) else ""
     if node and dns1123_subdomain(node, prefix=False):
         node = ""
-    return Wanted(User(name, headers.get("Impersonate-Uid", ""), groups, extra), _account(name), node)
+    return Wanted(User(name, _text(headers.get("Impersonate-Uid", "")), groups, extra), _account(name), node)
+
+
+def _text(header: str) -> str:
+    """A header that is no UTF-8 as it is shown in an answer."""
+    return header.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _mode_for(user: User, whom: Wanted, authorizer: Authorizer, asked: Attributes) -> str:
@@ -111,8 +115,8 @@ def _constrained(user: User, whom: Wanted, authorizer: Authorizer, asked: Attrib
 
 def _account(name: str) -> tuple[str, str] | None:
     """(namespace, name) of the ServiceAccount of that user name."""
-    namespace, colon, account = name.removeprefix(_ACCOUNT).partition(":")
-    whole = name.startswith(_ACCOUNT) and colon and namespace and account and ":" not in account
+    namespace, colon, account = name.removeprefix(ACCOUNT_PREFIX).partition(":")
+    whole = name.startswith(ACCOUNT_PREFIX) and colon and namespace and account and ":" not in account
     return (namespace, account) if whole else None
 
 

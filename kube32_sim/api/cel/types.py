@@ -64,7 +64,6 @@ def object_type(name: str, fields: Mapping[str, CelType]) -> CelType:
     return CelType(name, (), fields)
 
 
-LIST = list_of(DYN)
 LIST_STRING = list_of(STRING)
 MAP = map_of(DYN)
 

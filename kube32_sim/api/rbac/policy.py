@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kube32_sim.api.authorization import NO_OPINION, Attributes, Decision, Held, Rules, aggregate
 from kube32_sim.api.errors import go_value
 from kube32_sim.api.rbac.grants import Grants
-from kube32_sim.api.users import User
+from kube32_sim.api.users import ACCOUNT_PREFIX, User
 
 JsonObject = dict[str, Any]
 
@@ -146,6 +146,6 @@ def _subject(subject: JsonObject, namespace: str) -> tuple[str, str]:
     kind, name = subject.get("kind", ""), subject.get("name", "")
     if kind == "ServiceAccount":
         place = subject.get("namespace") or namespace
-        key = f"User system:serviceaccount:{place}:{name}" if place else ""
+        key = f"User {ACCOUNT_PREFIX}{place}:{name}" if place else ""
         return key, f"{kind} {go_value(f'{name}/{place}')}"
     return (f"{kind} {name}" if kind in ("User", "Group") else ""), f"{kind} {go_value(name)}"

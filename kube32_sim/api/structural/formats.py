@@ -136,14 +136,6 @@ def _is_duration(text: str) -> bool:
     return any(unit in _UNITS or unit.startswith(_UNIT_WORDS) for unit in units)
 
 
-def _is_quantity(text: str) -> bool:
-    try:
-        quantity.parse(text)
-    except quantity.QuantityError:
-        return False
-    return True
-
-
 def _short(most: int, fits: Callable[[str], bool]) -> Callable[[str], bool]:
     return lambda text: byte_length(text) <= most and fits(text)
 
@@ -173,7 +165,7 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "date": _in_calendar,
     "datetime": _is_date_time,
     "duration": _is_duration,
-    "quantity": _is_quantity,
+    "quantity": quantity.is_quantity,
     "k8sshortname": _short(63, _matching(_LABEL)),
     "k8slongname": _short(253, _matching(rf"{_LABEL}(?:\.{_LABEL})*")),
 }

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from kube32_sim.api.authorization import Attributes, Authorizer
 from kube32_sim.api.cel.functions.declaring import Overload, Special, method
-from kube32_sim.api.users import User
+from kube32_sim.api.users import User, service_account
 from kube32_sim.api.validation import names
 
 _PACKAGE = "kubernetes.authorization."
@@ -77,17 +77,12 @@ def _check(value: Special, verb: str) -> Special:
     fields = json.loads(value.text)
     asked = _known[fields.pop("authorizer")]
     account = fields.pop("account", None)
-    user = asked.user if account is None else _account(*account)
+    user = asked.user if account is None else service_account(*account)
     asking = {name: text for name, text in fields.items() if name not in ("field_selector", "label_selector")}
     if "path" not in asking:
         asking["version"] = "*"
     decision = asked.authorizer.decide(user, Attributes(verb, **asking))
     return _new(DECISION, {"allowed": decision.allowed, "reason": decision.reason})
-
-
-def _account(namespace: str, name: str) -> User:
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
-    return User(f"system:serviceaccount:{namespace}:{name}", "", groups)
 
 
 def _decision(value: Special) -> dict[str, Any]:

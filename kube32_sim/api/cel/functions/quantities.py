@@ -24,14 +24,6 @@ def _quantity(text: str) -> Special:
     return _new(quantity.parse(text).nanos)
 
 
-def _is_quantity(text: str) -> bool:
-    try:
-        quantity.parse(text)
-    except quantity.QuantityError:
-        return False
-    return True
-
-
 def _is_integer(value: Special) -> bool:
     whole, rest = divmod(_nanos(value), quantity.NANO)
     return rest == 0 and _LEAST_INT <= whole <= _GREATEST_INT
@@ -63,7 +55,7 @@ _PAIR = (QUANTITY, QUANTITY)
 
 OVERLOADS: list[Overload] = [
     function("quantity", "string_to_quantity", ("string",), QUANTITY, _quantity),
-    function("isQuantity", "is_quantity_string", ("string",), "bool", _is_quantity),
+    function("isQuantity", "is_quantity_string", ("string",), "bool", quantity.is_quantity),
     function("sign", "quantity_sign", (QUANTITY,), "int", _sign),
     method("isGreaterThan", "quantity_is_greater_than", _PAIR, "bool", lambda a, b: _compare(a, b) > 0),
     method("isLessThan", "quantity_is_less_than", _PAIR, "bool", lambda a, b: _compare(a, b) < 0),
