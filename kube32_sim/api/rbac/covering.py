@@ -7,11 +7,16 @@ verbs, resources and names, each of which one rule must cover alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import chain
+from operator import and_, or_
 from typing import Any
 
 from kube32_sim.api.errors import go_list
 
 JsonObject = dict[str, Any]
+Masks = list[tuple[str, int]]
+"""Values of a rule, each with the rules held that allow it."""
 
 MOST_PARTS = 10_000
 """Parts of which it is told that they are missing."""
@@ -27,77 +32,84 @@ _FIELDS = (
 def uncovered(held: Sequence[JsonObject], wanted: Sequence[JsonObject]) -> list[JsonObject]:
     """The parts of the wanted rules that no rule held covers, the first of them where they are very many."""
     missing: list[JsonObject] = []
+    holdings = _Holdings(held)
     for rule in wanted:
-        if any(_covers_whole(each, rule) for each in held):
-            continue
-        for part in _parts(rule):
-            if not any(_covers(each, part) for each in held):
-                missing.append(part)
-                if len(missing) == MOST_PARTS:
-                    return missing
+        for part in holdings.missing_of(rule):
+            missing.append(part)
+            if len(missing) == MOST_PARTS:
+                return missing
     return missing
 
 
-def _covers_whole(held: JsonObject, rule: JsonObject) -> bool:
-    """Whether a rule covers every part of another one, without looking at them: an administrator's does."""
-    names, wanted = held.get("resourceNames"), rule.get("resourceNames")
-    return (
-        _includes(held["verbs"], _verbs(rule))
-        and _includes(held.get("apiGroups") or (), rule.get("apiGroups") or ())
-        and _includes(held.get("resources") or (), rule.get("resources") or ())
-        and not rule.get("nonResourceURLs")
-        and (not names or (bool(wanted) and set(wanted or ()) <= set(names)))
-    )
+class _Holdings:
+    """Rules by what they allow: for each verb, group, resource, name and path the set of rules that allow it.
 
+    A set of rules is an integer with a bit for each of them, so whether one rule allows all of several things is told
+    by `&`, of thousands of rules at once.
+    """
 
-def _verbs(rule: JsonObject) -> Sequence[str]:
-    """None where they are missing, which validation will tell."""
-    return rule.get("verbs") or ()
+    def __init__(self, rules: Sequence[JsonObject]) -> None:
+        self._allowing: dict[str, dict[str, int]] = {name: {} for _, name in _FIELDS}
+        self._nameless = 0
+        bit = 1
+        for rule in rules:
+            for field, allowing in self._allowing.items():
+                for value in rule.get(field) or ():
+                    allowing[value] = allowing.get(value, 0) | bit
+            if not rule.get("resourceNames"):
+                self._nameless |= bit
+            bit <<= 1
+        self._prefixes: dict[str, int] = {}
+        for path, mask in self._allowing["nonResourceURLs"].items():
+            if path.endswith("*"):
+                prefix = path.rstrip("*")
+                self._prefixes[prefix] = self._prefixes.get(prefix, 0) | mask
+        self._lengths = sorted({len(prefix) for prefix in self._prefixes})
 
+    def missing_of(self, rule: JsonObject) -> Iterator[JsonObject]:
+        """The parts of one rule that are not covered."""
+        verbs = [(verb, self._of("verbs", verb, "*")) for verb in rule.get("verbs") or ()]  # validation tells of none
+        yield from self._missing_resources(rule, verbs)
+        for path in rule.get("nonResourceURLs") or ():
+            allowing = self._of_path(path)
+            for verb, mask in verbs:
+                if not allowing & mask:
+                    yield {"nonResourceURLs": [path], "verbs": [verb]}
 
-def _includes(held: Sequence[str], wanted: Sequence[str]) -> bool:
-    return "*" in held or set(wanted) <= set(held)
+    def _missing_resources(self, rule: JsonObject, verbs: Masks) -> Iterator[JsonObject]:
+        groups = [(group, self._of("apiGroups", group, "*")) for group in rule.get("apiGroups") or ()]
+        resources = [(each, self._of("resources", each, "*", _as_any(each))) for each in rule.get("resources") or ()]
+        names: Masks = [("", self._nameless)]
+        if named := rule.get("resourceNames"):
+            names = [(name, self._nameless | self._of("resourceNames", name)) for name in named]
+        if reduce(and_, (mask for _, mask in chain(verbs, groups, resources, names))):
+            return  # one rule covers it all: there may be very many parts
+        for group, of_group in groups:
+            for resource, of_resource in resources:
+                for verb, of_verb in verbs:
+                    allowing = of_group & of_resource & of_verb
+                    part = {"apiGroups": [group], "resources": [resource], "verbs": [verb]}
+                    for name, of_name in names:
+                        if not allowing & of_name:
+                            yield {**part, "resourceNames": [name]} if named else part
 
+    def _of(self, field: str, *values: str) -> int:
+        """The rules that allow any of the values."""
+        allowing = self._allowing[field]
+        return reduce(or_, (allowing.get(value, 0) for value in values))
 
-def _parts(rule: JsonObject) -> Iterator[JsonObject]:
-    for group in rule.get("apiGroups") or ():
-        for resource in rule.get("resources") or ():
-            for verb in _verbs(rule):
-                part = {"apiGroups": [group], "resources": [resource], "verbs": [verb]}
-                names = rule.get("resourceNames") or ()
-                yield from ({**part, "resourceNames": [name]} for name in names)
-                if not names:
-                    yield part
-    for path in rule.get("nonResourceURLs") or ():
-        for verb in _verbs(rule):
-            yield {"nonResourceURLs": [path], "verbs": [verb]}
-
-
-def _covers(held: JsonObject, part: JsonObject) -> bool:
-    verbs = held["verbs"]
-    if part["verbs"][0] not in verbs and "*" not in verbs:
-        return False
-    if "nonResourceURLs" in part:  # a rule that is about names covers nothing that has none
-        path = part["nonResourceURLs"][0]
-        paths = held.get("nonResourceURLs") or ()
-        return not held.get("resourceNames") and any(_covers_path(each, path) for each in paths)
-    groups, resources, names = held.get("apiGroups") or (), held.get("resources") or (), held.get("resourceNames")
-    resource = part["resources"][0]
-    return (
-        (part["apiGroups"][0] in groups or "*" in groups)
-        and (resource in resources or "*" in resources or _as_any(resource) in resources)
-        and (not names or ("resourceNames" in part and part["resourceNames"][0] in names))
-    )
+    def _of_path(self, path: str) -> int:
+        """A rule that is about names covers nothing that has none."""
+        found = self._allowing["nonResourceURLs"].get(path, 0)
+        for length in self._lengths:
+            found |= self._prefixes.get(path[:length], 0)
+        return found & self._nameless
 
 
 def _as_any(resource: str) -> str:
     """`pods/log` -> `*/log`; what is no subresource stays as it is."""
     _, slash, subresource = resource.partition("/")
     return f"*/{subresource}" if slash else resource
-
-
-def _covers_path(held: str, path: str) -> bool:
-    return held == path or (held.endswith("*") and path.startswith(held.rstrip("*")))
 
 
 def described(parts: Sequence[JsonObject]) -> list[str]:

@@ -55,6 +55,19 @@ def test_several_rules_cover_together_what_none_does_alone() -> None:
     assert uncovered(held, [rule("get,list", "pods")]) == []
 
 
+def test_of_thousands_of_rules_those_that_cover_are_found_at_once() -> None:
+    """One by one this would be 400 million comparisons."""
+    held = [rule("get,list", f"r{number}", f"g{number}", names=f"n{number}") for number in range(10_000)]
+    assert uncovered(held, held) == []
+    other = [rule("get,list", f"r{number}", f"g{number + 1}", names=f"n{number}") for number in range(5_000)]
+    assert len(uncovered(held, other)) == 10_000
+
+
+def test_a_rule_of_very_many_parts_is_not_taken_apart_where_another_covers_it() -> None:
+    many = rule(*(",".join(f"{what}{number}" for number in range(300)) for what in "vrg"))
+    assert uncovered([rule("get", "pods"), many], [many] * 100) == []
+
+
 class Asking(NamedTuple):
     authorizer: Authorizer
     user: User = User("ann", "", ("devs",))
