@@ -20,6 +20,8 @@ JsonObject = dict[str, Any]
 TOO_DEEP = "exceeded max depth"
 MOST_PARTS = 150_000
 """Values in a body: one of 3 MB could hold ten times as many, and of real ones the largest hold some ten thousand."""
+ROOM = 12
+"""Levels that are left above a value: the fields of its managers are as deep as it is, and lie in its metadata."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _AFTER = {
     "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
@@ -55,7 +57,7 @@ def check_extent(value: Any) -> bytes:
     Everything that is done with an object takes a time for each of its parts, in which nobody else is served.
     """
     try:
-        encoded = orjson.dumps(value)
+        encoded = orjson.dumps([[[[[[[[[[[[value]]]]]]]]]]]])[ROOM:-ROOM]
     except (orjson.JSONEncodeError, RecursionError):
         raise JsonError(TOO_DEEP) from None
     if len(encoded) > 2 * MOST_PARTS and _parts(value) > MOST_PARTS:

@@ -27,6 +27,21 @@ def test_what_is_nested_too_deeply_is_refused_in_either_form(media: str) -> None
     assert refused.value.code == 400
 
 
+def test_what_may_be_stored_may_lie_deeper_in_what_is_made_of_it() -> None:
+    """What managers own of an object is as deep as the object, and lies in its metadata."""
+    deepest = max(depth for depth in range(300) if fits(depth))
+    managed = {"metadata": {"managedFields": [{"fieldsV1": orjson.loads(nested(deepest))}]}}
+    orjson.dumps({"kind": "List", "items": [managed]})
+
+
+def fits(depth: int) -> bool:
+    try:
+        jsontext.check_extent(orjson.loads(nested(depth)))
+    except jsontext.JsonError:
+        return False
+    return True
+
+
 def varint(number: int) -> bytes:
     made = b""
     while number > 127:
