@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from kube32_sim.api.authorization import Attributes
+from kube32_sim.api.authorization import ALWAYS_ALLOW, Attributes
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.rbac.policy import Policy
-from kube32_sim.api.users import User
+from kube32_sim.api.users import ADMIN, User
 from kube32_sim.server.impersonation import NODE_NAME, impersonated
 from tests.support.rbac import binding, rule
 
@@ -45,3 +45,11 @@ def test_its_own_node() -> None:
 def test_nobody_else(name: str, agent: User, asked: Attributes) -> None:
     with pytest.raises(ApiError, match='cannot impersonate resource "users"'):
         acting_as(name, agent, asked)
+
+
+def test_a_name_that_is_no_text_is_one_of_replacement_characters() -> None:
+    """As aiohttp hands on bytes that are no UTF-8; answers could not show them."""
+    headers = {"Impersonate-User": "\udce9", "Impersonate-Group": "\udcff", "Impersonate-Uid": "\udc80"}
+    many = CIMultiDictProxy(CIMultiDict(headers | {"Impersonate-Extra-a": "\udc81"}))
+    acting = impersonated(ADMIN, many, ALWAYS_ALLOW, LIST)
+    assert acting == User("\ufffd", "\ufffd", ("\ufffd", "system:authenticated"), {"a": ["\ufffd"]})
