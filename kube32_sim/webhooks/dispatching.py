@@ -15,7 +15,7 @@ from kube32_sim.api import errors
 from kube32_sim.api.admission_request import AdmissionRequest
 from kube32_sim.api.authorization import Authorizer
 from kube32_sim.api.errors import ApiError
-from kube32_sim.api.patch import apply_json_patch
+from kube32_sim.api.patch import NotApplicable, apply_json_patch
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.api.strategies.base import Lookup
 from kube32_sim.api.webhooks import review
@@ -112,7 +112,7 @@ class Dispatcher:
         shown = request.shown(row)
         if shown is None:
             raise review.not_patchable(hook.name)
-        return request.change(_patched(hook, shown, answer.patch), row)
+        return request.change(_patched(shown, answer.patch), row)
 
     # refusing
 
@@ -175,13 +175,15 @@ class Dispatcher:
         return review.read_answer(code, data, uid, hook.version, mutating=mutating)
 
 
-def _patched(hook: Webhook, shown: dict[str, Any], patch: Any) -> dict[str, Any]:
+def _patched(shown: dict[str, Any], patch: Any) -> dict[str, Any]:
     try:
         made = apply_json_patch(shown, patch)
-    except ApiError:
-        made = None
+    except NotApplicable as failure:
+        raise review.not_applicable(failure.why) from None
+    except ApiError as failure:
+        raise review.not_applicable(failure.message) from None
     if not isinstance(made, dict):
-        raise review.not_applicable(hook.name)
+        raise review.not_applicable("json: cannot unmarshal array into Go value of type map[string]interface {}")
     return made
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kube32_sim.api.errors import ApiError
-from kube32_sim.api.patch import apply_json_patch
+from kube32_sim.api.patch import NotApplicable, apply_json_patch
 
 OBJECT = {
     "data": {"one": "1", "two": "2"},
@@ -85,6 +85,55 @@ def test_what_does_not_apply(operation: dict[str, Any]) -> None:
     assert raised.value.code == 422
     assert raised.value.message == "the server rejected our request due to an error in our request"
     assert raised.value.details == {}
+
+
+@pytest.mark.parametrize(
+    ("operation", "why"),
+    [
+        (
+            {"op": "add", "path": "/a/b", "value": 1},
+            'add operation does not apply: doc is missing path: "/a/b": missing value',
+        ),
+        (
+            {"op": "remove", "path": "/a/b"},
+            'remove operation does not apply: doc is missing path: "/a/b": missing value',
+        ),
+        (
+            {"op": "replace", "path": "/a/b"},
+            "replace operation does not apply: doc is missing path: /a/b: missing value",
+        ),
+        ({"op": "test", "path": "/a/b"}, "test operation does not apply: is missing path: /a/b: missing value"),
+        (
+            {"op": "move", "from": "/a/b", "path": "/c"},
+            "move operation does not apply: doc is missing from path: /a/b: missing value",
+        ),
+        (
+            {"op": "copy", "from": "/data/one", "path": "/a/b"},
+            "copy operation does not apply: doc is missing destination path: /a/b: missing value",
+        ),
+        (
+            {"op": "remove", "path": "/a"},
+            "error in remove for path: '/a': Unable to remove nonexistent key: a: missing value",
+        ),
+        (
+            {"op": "remove", "path": "/list/3"},
+            "error in remove for path: '/list/3': Unable to access invalid index: 3: invalid index referenced",
+        ),
+        (
+            {"op": "add", "path": "/list/x", "value": 1},
+            "error in add for path: '/list/x': strconv.Atoi: parsing \"x\": invalid syntax",
+        ),
+        ({"op": "test", "path": "/data/one", "value": 1}, "testing path /data/one failed: test failed"),
+        ({"op": "add", "value": 1}, "add operation failed to decode path: missing value"),
+        ({"op": "put", "path": "/a"}, "Unexpected kind: put"),
+        ({"path": "/a"}, "Unexpected kind: unknown"),
+    ],
+)
+def test_why_it_does_not_apply(operation: dict[str, Any], why: str) -> None:
+    """In the words of evanphx/json-patch, which upstream passes on of webhooks' patches."""
+    with pytest.raises(NotApplicable) as raised:
+        apply_json_patch(OBJECT, [operation])
+    assert raised.value.why == why
 
 
 @pytest.mark.parametrize("operations", [{"op": "add"}, "x", 5, [1], [[]]])

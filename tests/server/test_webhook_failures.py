@@ -140,7 +140,11 @@ async def test_patches_that_cannot_be_applied(bare: Cluster, hook: Hook) -> None
     """They fail the request whatever the failurePolicy says, as upstream."""
     await hook.configure(bare, MUTATING, "m", ALL_MAPS, failurePolicy="Ignore")
     hook.answers["m"] = lambda _: patched({"op": "remove", "path": "/nothing"})
-    assert await fails(bare) == 'the patch of admission webhook "m.example.com" does not apply'
+    key = "error in remove for path: '/nothing': Unable to remove nonexistent key: nothing: missing value"
+    assert await fails(bare) == key
+    hook.answers["m"] = lambda _: patched({"op": "add", "path": "/metadata/annotations/a", "value": "b"})
+    path = 'add operation does not apply: doc is missing path: "/metadata/annotations/a": missing value'
+    assert await fails(bare) == path
     hook.answers["m"] = lambda _: patched({"op": "add", "path": "/data", "value": 3})
     assert "cannot unmarshal number" in await fails(bare)
     hook.answers["m"] = lambda _: ALLOWED

@@ -6,8 +6,8 @@ Reading a PATCH request and decoding its result is `patching`'s business.
 
 from __future__ import annotations
 
-from kube32_sim.api.patch.json import apply_json_patch
+from kube32_sim.api.patch.json import NotApplicable, apply_json_patch
 from kube32_sim.api.patch.merge import apply_merge_patch
 from kube32_sim.api.patch.strategic import apply_strategic
 
-__all__ = ["apply_json_patch", "apply_merge_patch", "apply_strategic"]
+__all__ = ["NotApplicable", "apply_json_patch", "apply_merge_patch", "apply_strategic"]

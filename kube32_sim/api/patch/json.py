@@ -20,13 +20,24 @@ _MEMBERS = frozenset(("op", "path", "from", "value"))
 MOST_COPIED = 3 * 2**20
 
 
-def not_applicable() -> ApiError:
-    """422 for a patch that cannot be applied; upstream does not say why."""
-    return ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
+class NotApplicable(ApiError):
+    """422 for a patch that cannot be applied.  why: the operation's fault, which upstream does not tell who patches."""
+
+    def __init__(self, why: str = "") -> None:
+        super().__init__(422, "Invalid", "the server rejected our request due to an error in our request", {})
+        self.why = why
 
 
 class _CannotApply(Exception):
-    """An operation that does not apply."""
+    """An operation that does not apply.  The text: why."""
+
+
+class _LeadsNowhere(_CannotApply):
+    """The text: the path."""
+
+
+class _NoPath(_CannotApply):
+    """The text: the member that has none."""
 
 
 class _Draft:
@@ -48,14 +59,17 @@ class _Draft:
         """The container that a path's last segment is in, made our own where it is to be written to."""
         segments = path.split("/")
         if len(segments) < 2:
-            raise _CannotApply
+            raise _LeadsNowhere(path)
         if write:
             self.root = self.own(self.root)
         at = self.root
-        for segment in segments[1:-1]:
-            at = self._step(at, _unescaped(segment), write)
+        try:
+            for segment in segments[1:-1]:
+                at = self._step(at, _unescaped(segment), write)
+        except _CannotApply:
+            raise _LeadsNowhere(path) from None
         if not isinstance(at, dict | list):
-            raise _CannotApply
+            raise _LeadsNowhere(path)
         return at, _unescaped(segments[-1])
 
     def _step(self, at: Any, name: str, write: bool) -> Any:
@@ -73,14 +87,15 @@ def _unescaped(segment: str) -> str:
 
 
 def _index(name: str, length: int) -> int:
+    no_number = f"strconv.Atoi: parsing {orjson.dumps(name).decode()}: invalid syntax"
     if not name.lstrip("-+").isdecimal() or not name.isascii() or len(name) > 9:
-        raise _CannotApply
+        raise _CannotApply(no_number)
     try:
         index = int(name)
     except ValueError:
-        raise _CannotApply from None
+        raise _CannotApply(no_number) from None
     if not -length <= index < length:
-        raise _CannotApply
+        raise _CannotApply(f"Unable to access invalid index: {index}: invalid index referenced")
     return index
 
 
@@ -105,7 +120,7 @@ def _put(container: Any, name: str, value: Any) -> None:
 def _pointer(operation: Mapping[str, Any], name: str) -> str:
     path = operation.get(name)
     if not isinstance(path, str):
-        raise _CannotApply
+        raise _NoPath(name)
     return path
 
 
@@ -118,7 +133,7 @@ def _take(draft: _Draft, path: str) -> Any:
     container, name = draft.parent(path, write=True)
     if isinstance(container, dict):
         if name not in container:
-            raise _CannotApply
+            raise _CannotApply(f"Unable to remove nonexistent key: {name}: missing value")
         return container.pop(name)
     return container.pop(_index(name, len(container)))
 
@@ -131,7 +146,7 @@ def _replace(draft: _Draft, operation: Mapping[str, Any]) -> None:
     path, value = _pointer(operation, "path"), operation.get("value")
     if path == "":
         if not isinstance(value, dict | list):
-            raise _CannotApply
+            raise _CannotApply("replace operation hit doc which is no object")
         draft.root = value
         return
     container, name = draft.parent(path, write=True)
@@ -149,11 +164,14 @@ def _copy(draft: _Draft, operation: Mapping[str, Any]) -> None:
     # A true copy: a later operation may write into one of the two.
     try:
         encoded = orjson.dumps(get(source, key))
-    except orjson.JSONEncodeError:
-        raise _CannotApply from None
+    except orjson.JSONEncodeError as error:
+        raise _CannotApply(str(error)) from None
     draft.copied += len(encoded)
     if draft.copied > MOST_COPIED:
-        raise _CannotApply
+        raise _CannotApply(
+            "Unable to complete the copy, the accumulated size increase of copy is "
+            f"{draft.copied}, exceeding the limit {MOST_COPIED}"
+        )
     value = orjson.loads(encoded)
     container, name = draft.parent(_pointer(operation, "path"), write=True)
     _put(container, name, value)
@@ -167,7 +185,7 @@ def _test(draft: _Draft, operation: Mapping[str, Any]) -> None:
         container, name = draft.parent(path, write=False)
         found = get(container, name)
     if not _same(found, operation.get("value")):
-        raise _CannotApply
+        raise _CannotApply("test failed")
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -192,19 +210,37 @@ _OPERATIONS: dict[str, Callable[[_Draft, Mapping[str, Any]], None]] = {
 
 
 def apply_json_patch(obj: dict[str, Any], operations: Any) -> Any:
-    """`obj` with the operations applied; neither is changed.  ApiError 400: no JSON Patch; 422: does not apply."""
+    """`obj` with the operations applied; neither is changed.  ApiError 400: no JSON Patch; NotApplicable."""
     check_operations(operations)
     draft = _Draft(obj)
-    try:
-        for operation in operations or ():
-            name = operation.get("op") if operation is not None else None
-            apply = _OPERATIONS.get(name) if isinstance(name, str) else None
-            if apply is None:
-                raise _CannotApply
+    for operation in operations or ():
+        name = operation.get("op") if operation is not None else None
+        apply = _OPERATIONS.get(name) if isinstance(name, str) else None
+        if apply is None:
+            raise NotApplicable(f"Unexpected kind: {name if isinstance(name, str) else 'unknown'}")
+        try:
             apply(draft, operation)
-    except (_CannotApply, RecursionError):
-        raise not_applicable() from None
+        except (_CannotApply, RecursionError) as fault:
+            raise NotApplicable(_why(operation, fault)) from None
     return draft.root
+
+
+def _why(operation: Mapping[str, Any], fault: Exception) -> str:
+    """In the words of the library that upstream uses."""
+    name, path = operation["op"], operation.get("path")
+    if isinstance(fault, _NoPath):
+        return f"{name} operation failed to decode {fault}: missing value"
+    if not isinstance(fault, _LeadsNowhere):
+        if name == "test":
+            return f"testing path {path} failed: {fault}"
+        return f"error in {name} for path: '{operation.get('from', path)}': {fault}"
+    if name == "test":
+        return f"test operation does not apply: is missing path: {path}: missing value"
+    if name in ("move", "copy"):
+        end = "from" if str(fault) == operation.get("from") else "destination"
+        return f"{name} operation does not apply: doc is missing {end} path: {fault}: missing value"
+    shown = path if name == "replace" else f'"{path}"'
+    return f"{name} operation does not apply: doc is missing path: {shown}: missing value"
 
 
 def check_operations(operations: Any) -> None:

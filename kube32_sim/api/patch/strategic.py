@@ -16,7 +16,7 @@ from kube32_sim.api import schema
 from kube32_sim.api.decode.diagnose import describe
 from kube32_sim.api.errors import ApiError, bad_request
 from kube32_sim.api.patch.gomap import go_text
-from kube32_sim.api.patch.json import not_applicable
+from kube32_sim.api.patch.json import NotApplicable
 from kube32_sim.api.patch.order import identity, in_order
 
 JsonObject = dict[str, Any]
@@ -186,7 +186,7 @@ def merge_list(current: list[Any], patch: list[Any], meta: Meta) -> list[Any]:
         merged = list(dict.fromkeys([*current, *patch]))
         return in_order(merged, patch, current, "")
     if not meta.merge_key:
-        raise not_applicable()
+        raise NotApplicable
     current, patch = _special_items(current, patch, meta.merge_key)
     merged = _merge_items(current, patch, meta)
     return in_order(merged, patch, current, meta.merge_key)
@@ -195,7 +195,7 @@ def merge_list(current: list[Any], patch: list[Any], meta: Meta) -> list[Any]:
 def _element_type(current: Sequence[Any], patch: Sequence[Any]) -> type:
     kinds = {type(item) for item in (*current, *patch)}
     if list in kinds:
-        raise not_applicable()
+        raise NotApplicable
     if len(kinds) != 1 or type(None) in kinds:
         raise bad_request("list element types are not identical")
     return kinds.pop()
@@ -204,7 +204,7 @@ def _element_type(current: Sequence[Any], patch: Sequence[Any]) -> type:
 def key_value(item: Any, merge_key: str) -> Any:
     """The merge key's value of a list item; raises ApiError 422 where it has none."""
     if not isinstance(item, dict) or merge_key not in item:
-        raise not_applicable()
+        raise NotApplicable
     return item[merge_key]
 
 
@@ -246,7 +246,7 @@ def _merge_items(current: list[Any], patch: list[Any], meta: Meta) -> list[Any]:
         mine = identity(key_value(item, meta.merge_key))
         at = places.get(mine, len(made))
         if keyless is not None and keyless <= at:
-            raise not_applicable()
+            raise NotApplicable
         if at == len(made):
             places[mine] = at
             made.append(item)

@@ -233,9 +233,9 @@ def not_patchable(name: str) -> ApiError:
     return errors.internal_error(f"admission webhook {go_value(name)} {why}")
 
 
-def not_applicable(name: str) -> ApiError:
-    """Upstream tells which operation does not apply."""
-    return errors.internal_error(f"the patch of admission webhook {go_value(name)} does not apply")
+def not_applicable(why: str) -> ApiError:
+    """why: which operation does not apply, and why; upstream does not say whose it is."""
+    return errors.internal_error(why)
 
 
 def denied(name: str, status: JsonObject) -> ApiError:
