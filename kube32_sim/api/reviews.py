@@ -29,7 +29,11 @@ _HOUR = 3600
 
 
 class Known(NamedTuple):
-    """Whose a token is; no user: why it is nobody's.  audiences: of those asked for, for whom it is."""
+    """Whose a token is.
+
+    user: None where it is nobody's; failure: why, "" where nothing can be told.  audiences: of those asked for, for
+    whom it is.
+    """
 
     user: User | None
     audiences: Sequence[str] = ()
@@ -128,8 +132,8 @@ def _token_review(obj: JsonObject, asking: Asking) -> JsonObject:
         raise bad_request("token is required for TokenReview in authentication")
     known = asking.tokens.known(token, spec.get("audiences") or ())
     if known is None or known.user is None:
-        why = known.failure if known is not None else "unknown"
-        return {"user": {}, "error": f"[invalid bearer token, {why}]"}
+        why = known.failure if known is not None else ""
+        return {"user": {}, "error": f"[invalid bearer token, {why}]" if why else "invalid bearer token"}
     return {"authenticated": True, "user": known.user.info(), "audiences": list(known.audiences)}
 
 

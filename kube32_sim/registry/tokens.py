@@ -40,7 +40,7 @@ class Tokens:
             return None
         claims = account_tokens.claims_of(token)
         if claims is None:
-            return Known(None, failure="unknown")
+            return Known(None)
         found = _for(account_tokens.account_user(claims), claims.get("aud") or account_tokens.API_AUDIENCES, wanted)
         failure = found.failure or self._expired(claims) or self._gone(claims, token)
         return Known(None, failure=failure) if failure else found

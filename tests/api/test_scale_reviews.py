@@ -249,7 +249,7 @@ def test_a_token_is_known_again() -> None:
             {"token": "expired"},
             {"user": {}, "error": "[invalid bearer token, service account token has expired]"},
         ),
-        ({"token": "other"}, {"user": {}, "error": "[invalid bearer token, unknown]"}),
+        ({"token": "other"}, {"user": {}, "error": "invalid bearer token"}),
     ],
 )
 def test_whose_a_token_is(spec: JsonObject, status: JsonObject) -> None:

@@ -342,6 +342,8 @@ async def test_a_token_is_of_its_account_for_its_audience(rbac: Cluster) -> None
         (other, [], {"error": '[invalid bearer token, token audiences ["vault"] is invalid for the target audiences '
                               f'["{SERVICE}" "{SERVICE}.cluster.local"]]'}),
         ("ann-token", ["vault"], {}),
+        ("nobody's", [], {"error": "invalid bearer token"}),
+        (token[:-6] + "AAAAAA", [], {"error": "invalid bearer token"}),
     ):  # fmt: skip
         answer = (await ask(rbac, "root", "POST", reviews, {"spec": {"token": given, "audiences": audiences}})).json()
         assert answer["status"].get("authenticated", False) is ("audiences" in status)
