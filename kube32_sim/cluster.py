@@ -24,6 +24,7 @@ from typing import Any, Protocol, TypeVar
 from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.builtin import builtin_table
+from kube32_sim.api.customs.naming import DEFINITIONS
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.api.users import ADMIN, User, node
 from kube32_sim.arguments import PROGRAM
@@ -39,7 +40,7 @@ from kube32_sim.metrics import Metrics
 from kube32_sim.options import KUBECONFIG, ServeOptions
 from kube32_sim.registry.clocks import Clocks
 from kube32_sim.registry.computed import COMPUTED, ComputedEndpoints
-from kube32_sim.registry.custom_types import DEFINITIONS, CustomTypes
+from kube32_sim.registry.custom_types import CustomTypes
 from kube32_sim.registry.hooks import WriteHooks
 from kube32_sim.registry.policies import AdmissionPolicies
 from kube32_sim.registry.policy_status import POLICIES, policy_status

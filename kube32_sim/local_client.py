@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from kube32_sim.api import bodies, conversion, decode, errors, reviews, strictness
-from kube32_sim.api.custom import decode_custom
+from kube32_sim.api.customs.decoding import decode_custom
 from kube32_sim.api.field_selectors import select_fields
 from kube32_sim.api.options import delete_options, parse_resource_version
 from kube32_sim.api.resources import ResourceType

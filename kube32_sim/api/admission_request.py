@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kube32_sim.api import conversion, errors
-from kube32_sim.api.custom import decode_custom
+from kube32_sim.api.customs.decoding import decode_custom
 from kube32_sim.api.decode import DecodeError, decode_value
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.api.strategies.base import Lookup

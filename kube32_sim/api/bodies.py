@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from kube32_sim.api import groupkinds, jsontext, schema, strictness
-from kube32_sim.api.custom import decode_custom
+from kube32_sim.api.customs.decoding import decode_custom
 from kube32_sim.api.decode import DecodeError, Unexact, cannot_be_handled, decode_value
 from kube32_sim.api.decode.diagnose import describe
 from kube32_sim.api.errors import ApiError, bad_request

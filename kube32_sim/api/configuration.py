@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kube32_sim.api import errors, jsontext, strictness
-from kube32_sim.api.custom import decode_custom
+from kube32_sim.api.customs.decoding import decode_custom
 from kube32_sim.api.decode import DecodeError, cannot_be_handled, decode_value
 from kube32_sim.api.resources import ResourceType
 

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from kube32_sim.api import errors, groupkinds, jsontext, strictness
-from kube32_sim.api.custom import decode_custom
+from kube32_sim.api.customs.decoding import decode_custom
 from kube32_sim.api.decode import DecodeError, decode_value
 from kube32_sim.api.decode.diagnose import describe
 from kube32_sim.api.errors import ApiError

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from kube32_sim.api import errors
-from kube32_sim.api.customs.naming import FINALIZER, CustomType, Taken, is_true, status_of, terminating
+from kube32_sim.api.customs.naming import DEFINITIONS, FINALIZER, CustomType, Taken, is_true, status_of, terminating
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.registry.asked import Asked
@@ -24,7 +24,6 @@ from kube32_sim.storage.objects import Event, StoredObject
 
 log = logging.getLogger(__name__)
 
-DEFINITIONS: Storage = ("apiextensions.k8s.io", "customresourcedefinitions")
 API_SERVICES: Storage = ("apiregistration.k8s.io", "apiservices")
 AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
 MANAGER = "kube-apiserver"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from kube32_sim.api import errors
 from kube32_sim.api.paths import RequestInfo
+from kube32_sim.registry.custom_types import API_SERVICES
 from kube32_sim.storage.interface import Store
-
-API_SERVICES = ("apiregistration.k8s.io", "apiservices")
 
 
 def refuse_aggregated(store: Store, info: RequestInfo) -> None:

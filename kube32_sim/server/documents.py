@@ -12,6 +12,7 @@ import orjson
 
 from kube32_sim.api import discovery, media
 from kube32_sim.api.account_tokens import CONFIGURATION_PATH, KEYS_PATH
+from kube32_sim.api.customs.naming import DEFINITIONS
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.clock import RealClock
@@ -37,7 +38,6 @@ _OTHERS = (
 )  # fmt: skip
 """The paths of what is not about groups and versions."""
 TEXT = "text/plain; charset=utf-8"
-_CRDS = ("apiextensions.k8s.io", "customresourcedefinitions")
 _YEAR = 365 * 86400
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -57,7 +57,7 @@ class CustomDefinitions:
         self._store = store
 
     def all(self) -> dict[Hashable, Callable[[], JsonObject]]:
-        return {(stored.uid, stored.revision): stored.object for stored in self._store.list(_CRDS)}
+        return {(stored.uid, stored.revision): stored.object for stored in self._store.list(DEFINITIONS)}
 
 
 class Documents:

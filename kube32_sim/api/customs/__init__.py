@@ -1,5 +1,6 @@
 """Custom resource types: what a stored CustomResourceDefinition makes of the table.
 
+    decoding   custom objects as bodies hold them
     paths      JSONPaths of columns, replicas and selectable fields
     scaling    the fields of a Scale
     version    one version: its schema and rules, how it is shown, scaled and printed

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 
+DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
+"""(group, plural) of the definitions themselves."""
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 APPROVED = "api-approved.kubernetes.io"
 _PROTECTED = ("k8s.io", "kubernetes.io")

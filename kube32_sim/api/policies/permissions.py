@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kube32_sim.api.authorization import MASTERS, Attributes, Authorizer
+from kube32_sim.api.customs.naming import DEFINITIONS
 from kube32_sim.api.errors import FieldError, forbidden_field
 from kube32_sim.api.groupkinds import split_version
 from kube32_sim.api.users import User
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 
-_DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
 _EVERYTHING = Attributes("", "*", "*", "*")
 
 
@@ -85,7 +85,7 @@ def _builtin() -> ResourceTable:
 
 
 def _custom(group: str, kind: str, cluster: Lookup) -> str:
-    for definition in cluster.list(_DEFINITIONS):
+    for definition in cluster.list(DEFINITIONS):
         spec = definition["spec"]
         if spec["group"] == group and spec["names"]["kind"] == kind:
             return str(spec["names"]["plural"])
