@@ -95,6 +95,8 @@ class Resolver(AbstractResolver):
         spec = service["spec"]
         if spec.get("type") == "ExternalName":
             return spec.get("externalName", ""), port
+        if all(each.get("port") != port for each in spec.get("ports") or ()):
+            raise Unreachable(f'no service port {port} found for service "{name}"')
         if not spec.get("selector"):
             address = _address(self._cluster.get(_ENDPOINTS, namespace, name) or {}, service, port)
             if address is not None:
@@ -152,7 +154,7 @@ def why(error: BaseException, url: str) -> str:
 def _certificate(error: Exception, host: str) -> str:
     code = getattr(error, "verify_code", 0)
     if code in _OTHER_HOST:
-        told = f"certificate is not valid for any names, but wanted to match {host}"
+        told = f"certificate is valid for other names, not {host}"
     elif code in _EXPIRED:
         told = "certificate has expired or is not yet valid"
     elif code in _UNTRUSTED:

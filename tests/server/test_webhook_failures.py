@@ -343,6 +343,12 @@ async def test_services_that_lead_somewhere_real(bare: Cluster) -> None:
         await bare.client.create(SERVICES, "default", {"metadata": {"name": "hook"}, "spec": external})
         await bare.client.create(MAPS, "default", config_map("a"))
         assert hook.called == ["v"]
+        other = {"metadata": {"name": "other"}, "spec": external}
+        await bare.client.create(SERVICES, "default", other)
+        await bare.client.delete(VALIDATING, "", "v")
+        await configure(bare, {"service": {**service, "name": "other"}, "caBundle": bundle})
+        name = "x509: certificate is valid for other names, not other.default.svc"
+        assert (await fails(bare, "b")).endswith(f"tls: failed to verify certificate: {name}")
 
 
 async def test_services_whose_endpoints_somebody_has_written() -> None:
@@ -365,5 +371,8 @@ async def test_services_whose_endpoints_somebody_has_written() -> None:
 
     [found] = await Resolver(Cluster()).resolve("hook.default.svc", 443)
     assert (found["hostname"], found["host"], found["port"]) == ("hook.default.svc", "127.0.0.3", 8)
-    with pytest.raises(Unreachable, match='no endpoints available for service "hook"'):
+    with pytest.raises(Unreachable, match='no service port 8443 found for service "hook"'):
         await Resolver(Cluster()).resolve("hook.default.svc", 8443)
+    stored["endpoints"] = {}
+    with pytest.raises(Unreachable, match='no endpoints available for service "hook"'):
+        await Resolver(Cluster()).resolve("hook.default.svc", 443)
