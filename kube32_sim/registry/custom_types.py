@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 API_SERVICES: Storage = ("apiregistration.k8s.io", "apiservices")
 AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
 MANAGER = "kube-apiserver"
+MOST_TRIES = 5
+"""To give a definition its status, where others change it each time."""
 _BY_VALUE = orjson.OPT_SORT_KEYS
 
 
@@ -50,6 +52,8 @@ class CustomTypes:
         self._table = registry.table
         self._ended = ended
         self._served: dict[str, _Served] = {}
+        self._telling: dict[str, int] = {}
+        """How often the status of a definition is being written: a webhook may change it as soon as it is."""
 
     async def begin(self) -> None:
         """Serve what is stored already."""
@@ -75,7 +79,8 @@ class CustomTypes:
         freed = is_true(crd, "NamesAccepted") and crd["status"].get("acceptedNames") != crd["spec"]["names"]
         status = status_of(crd, Taken(self._accepted(group, stored.name)), self._registry.clock.timestamp())
         if status != crd.get("status"):
-            await self._write_status(stored, status)
+            if self._telling.get(stored.name, 0) < MOST_TRIES:
+                await self._write_status(stored, status)
             if freed:
                 await self._look_again(group)
             return
@@ -103,7 +108,13 @@ class CustomTypes:
         def changed(current: JsonObject) -> JsonObject:
             return {**current, "metadata": dict(current["metadata"]), "status": status}
 
-        await self._registry.patch(asked, changed)
+        self._telling[stored.name] = self._telling.get(stored.name, 0) + 1
+        try:
+            await self._registry.patch(asked, changed)
+        finally:
+            self._telling[stored.name] -= 1
+            if not self._telling[stored.name]:
+                del self._telling[stored.name]
 
     def _asked(self, storage: Storage, namespace: str, name: str) -> Asked:
         return Asked(self._table.by_storage(storage), namespace, name, manager=MANAGER)

@@ -111,6 +111,8 @@ class Steps:
     def complete_new(self, asked: Asked, obj: JsonObject) -> list[str]:
         """What follows from the cluster in this moment: addresses, a node."""
         context = self.context(asked)
+        asked.row.strategy.check_served(context)
+        self._fit_type(asked, obj)
         warnings = list(asked.row.strategy.warnings(obj, None, context))
         warnings += self._hooks.before_create(asked.row, obj, context)
         return warnings
@@ -153,9 +155,21 @@ class Steps:
 
     def complete_update(self, asked: Asked, obj: JsonObject, old: JsonObject) -> list[str]:
         context = self.context(asked)
+        self._fit_type(asked, obj)
         warnings = list(asked.row.strategy.warnings(obj, old, context))
         warnings += self._hooks.before_update(asked.row, obj, old, context)
         return warnings
+
+    def _fit_type(self, asked: Asked, obj: JsonObject) -> None:
+        """A custom type may be another one by now than when the request began: the object takes its form."""
+        row = asked.row
+        if row.custom is None or self._table.by_path(row.group, row.version, row.plural) is row:
+            return
+        now = self._table.by_storage(row.storage)
+        if now is not row and now.custom is not None:
+            made = now.custom.reformed(obj)
+            obj.clear()
+            obj.update(made)
 
     # what had to wait, and what goes
 

@@ -28,12 +28,15 @@ class CustomStrategy(Strategy):
     def reset_status(self, obj: JsonObject) -> None:
         obj.pop("status", None)
 
-    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+    def check_served(self, context: Context) -> None:
         kind = self._version.type
         if kind.gone:
             raise errors.path_not_found()
         if kind.terminating:
             raise errors.terminating_definition(context.row.group, context.row.plural, TERMINATING)
+
+    def prepare_create(self, obj: JsonObject, context: Context) -> None:
+        self.check_served(context)
         super().prepare_create(obj, context)
 
     def spec_of(self, obj: JsonObject) -> JsonObject:

@@ -78,6 +78,9 @@ class Strategy:
     def default(self, obj: JsonObject) -> None:
         """Fill in the defaults of the kind's schema version (idempotent; runs after every decode)."""
 
+    def check_served(self, context: Context) -> None:
+        """Whether there is still the type in the moment in which a new object is stored; raises ApiError."""
+
     def prepare_create(self, obj: JsonObject, context: Context) -> None:
         """Clear what a client may not set.  Generic: no status where the row has a status subresource; generation 1."""
         if context.row.subresource("status") is not None:
