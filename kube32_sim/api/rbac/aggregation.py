@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+import orjson
 
 from kube32_sim.api.selectors import label_selector
 
@@ -12,17 +14,12 @@ JsonObject = dict[str, Any]
 
 def aggregated(role: JsonObject, others: Sequence[JsonObject]) -> list[JsonObject]:
     """The rules of a role with an aggregationRule: those of all roles it selects, each once, by their names' order."""
-    found: list[JsonObject] = []
+    found: dict[bytes, JsonObject] = {}
     in_order = sorted(others, key=lambda other: str(other["metadata"]["name"]))
     for selector in map(label_selector, role["aggregationRule"].get("clusterRoleSelectors") or ()):
         for other in in_order:
             metadata = other["metadata"]
             if metadata["name"] != role["metadata"]["name"] and selector.matches(metadata.get("labels") or {}):
-                _append_new(found, other.get("rules") or ())
-    return found
-
-
-def _append_new(found: list[JsonObject], rules: Iterable[JsonObject]) -> None:
-    for rule in rules:
-        if rule not in found:
-            found.append(rule)
+                for rule in other.get("rules") or ():
+                    found.setdefault(orjson.dumps(rule, option=orjson.OPT_SORT_KEYS), rule)
+    return list(found.values())

@@ -172,3 +172,10 @@ def test_a_role_is_made_of_others_by_their_names_order() -> None:
     whole = {**labelled("whole", third, one="x"), "aggregationRule": {"clusterRoleSelectors": selectors}}
     others = [labelled("z", first, one="x"), labelled("a", second, first, one="y"), labelled("m", second, two="x")]
     assert aggregated(whole, [*others, whole, labelled("n", third)]) == [second, first]
+
+
+def test_a_role_is_made_of_very_many_rules_at_once() -> None:
+    """Each compared with each other one this would be 200 million comparisons."""
+    rules = [rule("get", f"r{number}") for number in range(20_000)]
+    whole = {**labelled("whole"), "aggregationRule": {"clusterRoleSelectors": [{}]}}
+    assert aggregated(whole, [labelled("a", *rules), labelled("b", *rules)]) == rules
