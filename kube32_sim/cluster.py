@@ -26,7 +26,7 @@ from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.customs.naming import DEFINITIONS
 from kube32_sim.api.resources import ResourceTable
-from kube32_sim.api.users import ADMIN, User, node
+from kube32_sim.api.users import ADMIN, User, node, service_account
 from kube32_sim.arguments import PROGRAM
 from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints, make_roles, rules_writer
 from kube32_sim.client import CLOCKS
@@ -128,7 +128,8 @@ class Cluster:
         if "RBAC" in options.authorization_modes:
             make_roles(self.registry)
         if "RBAC" in options.authorization_mode or options.loops:
-            hooks.after(CLUSTER_ROLES, Aggregation(self.store, rules_writer(self.client.of(AGGREGATOR))).follow)
+            collector = self.client.of(AGGREGATOR, service_account("kube-system", AGGREGATOR))
+            hooks.after(CLUSTER_ROLES, Aggregation(self.store, rules_writer(collector)).follow)
         make_endpoints(self.store, self.ids, self.clock.timestamp(), options.host, self.port)
         self.recorder.start()
         self._stack.append(self.recorder)

@@ -381,7 +381,14 @@ async def test_loops_and_boards_write_as_who_they_are_in_kubernetes(hook: Hook) 
     options = ServeOptions(port=0, nodes=1, clock="virtual")
     async with Cluster(options) as cluster:
         named = [("pods", ["CREATE", "DELETE"]), ("pods/status", ["*"]), ("serviceaccounts", ["CREATE"])]
-        await hook.configure(cluster, VALIDATING, "v", *(rule([resource], verbs) for resource, verbs in named))
+        rules = [rule([resource], verbs) for resource, verbs in named]
+        roles = Resource("rbac.authorization.k8s.io", "v1", "clusterroles")
+        await hook.configure(cluster, VALIDATING, "v", *rules, rule([roles.plural], ["UPDATE"], roles.group))
+        labels = {"rbac.authorization.k8s.io/aggregate-to-admin": "true"}
+        role = {"metadata": {"name": "r", "labels": labels}}
+        await cluster.client.create(
+            roles, "", {**role, "rules": [{"apiGroups": ["x"], "resources": ["y"], "verbs": ["get"]}]}
+        )
         template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         spec = {"selector": {"matchLabels": {"app": "d"}}, "template": template}
         await cluster.client.create(DEPLOYMENTS, "default", {"metadata": {"name": "d"}, "spec": spec})
@@ -397,6 +404,10 @@ async def test_loops_and_boards_write_as_who_they_are_in_kubernetes(hook: Hook) 
         ("DELETE", "pods", None): ("system:node:esp32-0", ["system:nodes", "system:authenticated"]),
         ("CREATE", "serviceaccounts", None): (
             "system:serviceaccount:kube-system:service-account-controller",
+            accounts,
+        ),
+        ("UPDATE", "clusterroles", None): (
+            "system:serviceaccount:kube-system:clusterrole-aggregation-controller",
             accounts,
         ),
     }
