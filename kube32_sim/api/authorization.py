@@ -78,6 +78,8 @@ class Holdings(Protocol):
 
 
 class Authorizer(Protocol):
+    """Decides, and can tell of everything that somebody may do."""
+
     @property
     def holdings(self) -> Holdings:
         """By what it is decided who may hand out which permissions."""

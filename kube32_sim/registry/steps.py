@@ -41,6 +41,8 @@ class Update:
 
 
 class Steps:
+    """Of all types, in one cluster.  Warnings are answered, refusals raised as ApiError."""
+
     def __init__(
         self,
         table: ResourceTable,

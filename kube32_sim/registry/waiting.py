@@ -55,6 +55,8 @@ class Admitted:
 
 
 class Waiting:
+    """One method a kind of write: what all who are asked make of it."""
+
     def __init__(self, store: Store, steps: Steps, dynamic: DynamicAdmission) -> None:
         self._store = store
         self._steps = steps

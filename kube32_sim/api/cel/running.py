@@ -79,7 +79,7 @@ class _Rewriter:
         return ListExpr(self._new_id(), [expr], [0])
 
 
-def _replace_children(expr: Any, replace: Callable[[Expr], Expr]) -> None:
+def _replace_children(expr: Expr | Entry, replace: Callable[[Expr], Expr]) -> None:
     for each in fields(expr):
         value = getattr(expr, each.name)
         if isinstance(value, list):

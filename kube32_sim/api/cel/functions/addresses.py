@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-from typing import Any
+from collections.abc import Callable
 
 from kube32_sim.api.cel.functions.declaring import CIDR, IP, Overload, Special, function, method
 
@@ -120,7 +120,7 @@ def _new_cidr(text: str) -> Special:
     return Special(CIDR, f"{address}/{length}")
 
 
-def _is(read: Any, text: str) -> bool:
+def _is(read: Callable[[str], object], text: str) -> bool:
     try:
         read(text)
     except ValueError:
@@ -137,12 +137,12 @@ def _network(address: Address, length: int) -> ipaddress.IPv4Network | ipaddress
     return ipaddress.ip_network((int(address), length) if address.version == 4 else (address, length), strict=False)
 
 
-def _contains_ip(value: Special, other: Any) -> bool:
+def _contains_ip(value: Special, other: Special | str) -> bool:
     wanted = ipaddress.ip_address(_new_ip(other).text if isinstance(other, str) else other.text)
     return wanted in _network(*_split(value))
 
 
-def _contains_cidr(value: Special, other: Any) -> bool:
+def _contains_cidr(value: Special, other: Special | str) -> bool:
     """Whether the other, which may not be larger, lies within the network."""
     address, length = _split(value)
     inner, inner_length = _split(_new_cidr(other) if isinstance(other, str) else other)
@@ -168,7 +168,7 @@ def _is_global_unicast(address: Address) -> bool:
     return not special and str(address) != "255.255.255.255"
 
 
-def _asked(name: str, id: str, ask: Any) -> Overload:
+def _asked(name: str, id: str, ask: Callable[[Address], bool]) -> Overload:
     return method(name, id, (IP,), "bool", lambda value: ask(ipaddress.ip_address(value.text)))
 
 
