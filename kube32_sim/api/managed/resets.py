@@ -82,12 +82,17 @@ class Told(NamedTuple):
         return within(left, self.only) if self.only else left
 
 
-@cache
 def told(row: ResourceType, subresource: str) -> Told:
     """What counts of a write through an endpoint."""
+    endpoint = (row.storage, subresource)
+    return _told(subresource, endpoint if endpoint in _EXCEPT else None, row.subresource("status") is not None)
+
+
+@cache  # not by rows: those of custom types come and go
+def _told(subresource: str, endpoint: tuple[tuple[str, str], str] | None, has_status: bool) -> Told:
     if subresource in _ONLY:
         return Told(STRIPPED, _ONLY[subresource])
-    reset = _EXCEPT.get((row.storage, subresource))
-    if reset is None:
-        reset = _SPEC if subresource == "status" else _STATUS if row.subresource("status") is not None else {}
+    if endpoint is not None:
+        return Told(union(STRIPPED, _EXCEPT[endpoint]))
+    reset = _SPEC if subresource == "status" else _STATUS if has_status else {}
     return Told(union(STRIPPED, reset))
