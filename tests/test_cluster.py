@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import subprocess
+import sys
 
 import pytest
 
@@ -174,3 +176,27 @@ async def test_a_cluster_may_be_stopped_twice():
     await cluster.start()
     await cluster.stop()
     await cluster.stop()
+
+
+START = """
+import asyncio, sys
+from kube32_sim.cluster import Cluster
+
+async def start():
+    async with Cluster(nodes=1, clock="virtual"):
+        print(*sys.modules)
+
+asyncio.run(start())
+"""
+LATE = {
+    *("cel", "customs.version", "policies.compiled", "policies.expressions", "structural", "validation.crd"),
+    *("cel_expr_python", "cryptography", "google.protobuf", "re2"),
+}
+"""What custom resources, policies, patterns and tokens need; of the product's modules without `kube32_sim.api`."""
+
+
+def test_a_start_does_without_what_few_clusters_need():
+    done = subprocess.run([sys.executable, "-c", START], check=True, capture_output=True, text=True)
+    loaded = {name.removeprefix("kube32_sim.api.") for name in done.stdout.split()}
+    assert "rbac.policy" in loaded
+    assert loaded & LATE == set()
