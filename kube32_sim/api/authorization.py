@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from kube32_sim.api.errors import go_value
+from kube32_sim.api.errors import aggregate, go_value
 from kube32_sim.api.users import User
 
 JsonObject = dict[str, Any]
@@ -182,12 +182,6 @@ class Chain:
             any(rules.incomplete for rules in found),
             aggregate([rules.error for rules in found if rules.error]),
         )
-
-
-def aggregate(messages: Sequence[str]) -> str:
-    """Several errors as one, as Kubernetes joins them: each once, in brackets where there are more than one."""
-    once = list(dict.fromkeys(messages))
-    return once[0] if len(once) == 1 else f"[{', '.join(once)}]" if once else ""
 
 
 def refusal_text(user: User, attributes: Attributes, reason: str = "") -> str:

@@ -205,13 +205,17 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
+def aggregate(errors: Iterable[object]) -> str:
+    """Several errors as one, as Kubernetes joins them: each once, in brackets where there are more than one."""
+    once = list(dict.fromkeys(map(str, errors)))
+    return once[0] if len(once) == 1 else f"[{', '.join(once)}]" if once else ""
+
+
 def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> ApiError:
     """422 Invalid.  `kind` is the Kind, not the plural; errors must not be empty."""
-    texts = list(dict.fromkeys(str(error) for error in errors))
-    text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     details = _details(group, kind, name)
     details["causes"] = [{"reason": e.reason, "message": e.message, "field": e.field} for e in errors]
-    return ApiError(422, "Invalid", f'{qualified(group, kind)} "{name}" is invalid: {text}', details)
+    return ApiError(422, "Invalid", f'{qualified(group, kind)} "{name}" is invalid: {aggregate(errors)}', details)
 
 
 def bad_request(message: str) -> ApiError:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kube32_sim.api.errors import FieldError, bad_request, go_value
+from kube32_sim.api.errors import FieldError, aggregate, bad_request, go_value
 from kube32_sim.api.validation.names import label_value, qualified_name
 
 JsonObject = dict[str, Any]
@@ -136,11 +136,6 @@ def _tokens(text: str) -> list[str]:
         position = match.end()
 
 
-def _field_errors(errors: Sequence[FieldError]) -> str:
-    texts = list(dict.fromkeys(str(error) for error in errors))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-
-
 def _check_values(key: str, operator: str, values: Sequence[str], path: str = "values") -> list[FieldError]:
     errors = []
     if operator in (">", "<"):
@@ -212,7 +207,7 @@ class _Parser:
         values = self._values() if operator in ("in", "notin") else self._exact_value()
         errors = _check_values(key, operator, values)
         if errors:
-            raise _RefusedError(_field_errors(errors))
+            raise _RefusedError(aggregate(errors))
         return Requirement(key, operator, tuple(values))
 
     def _exact_value(self) -> list[str]:

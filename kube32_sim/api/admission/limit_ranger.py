@@ -7,7 +7,8 @@ from typing import Any
 
 from kube32_sim.api.admission.amounts import pod_totals
 from kube32_sim.api.admission.config import AdmissionConfig
-from kube32_sim.api.admission.refusal import aggregate, refuse
+from kube32_sim.api.admission.refusal import refuse
+from kube32_sim.api.errors import aggregate
 from kube32_sim.api.quantity import Quantity, parse_all
 from kube32_sim.api.strategies.base import Context
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from kube32_sim.api.errors import aggregate
+
 if TYPE_CHECKING:
     from kube32_sim.api.customs.version import CustomVersion
 
@@ -86,7 +88,7 @@ def _accepted(asked: JsonObject, had: JsonObject, taken: Taken) -> tuple[JsonObj
         used = taken.kinds if (field, reason) in _KIND_NAMES else taken.resources
         clashes = [f'"{name}" is already in use' for name in _new(field, asked, had) if name in used]
         if clashes:
-            conflict = reason, clashes[0] if len(clashes) == 1 else f"[{', '.join(clashes)}]"
+            conflict = reason, aggregate(clashes)
         else:
             names[field] = asked.get(field, "")
     return {field: value for field, value in names.items() if value or field in ("plural", "kind")}, conflict

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kube32_sim.api.admission.refusal import aggregate
 from kube32_sim.api.cel.types import BOOL
+from kube32_sim.api.errors import aggregate
 from kube32_sim.api.policies.evaluation import Run
 from kube32_sim.api.policies.expressions import Expression, Fault, Scope
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from kube32_sim.api import errors
-from kube32_sim.api.authorization import MASTERS, Attributes, Authorizer, aggregate
-from kube32_sim.api.errors import ApiError, go_list, go_value
+from kube32_sim.api.authorization import MASTERS, Attributes, Authorizer
+from kube32_sim.api.errors import ApiError, aggregate, go_list, go_value
 from kube32_sim.api.rbac.covering import described, uncovered
 from kube32_sim.api.rbac.policy import GROUP
 from kube32_sim.api.users import User

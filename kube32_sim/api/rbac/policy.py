@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kube32_sim.api.authorization import NO_OPINION, Attributes, Decision, Held, Rules, aggregate
-from kube32_sim.api.errors import go_value
+from kube32_sim.api.authorization import NO_OPINION, Attributes, Decision, Held, Rules
+from kube32_sim.api.errors import aggregate, go_value
 from kube32_sim.api.rbac.grants import Grants
 from kube32_sim.api.users import ACCOUNT_PREFIX, User
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kube32_sim.api.errors import FieldError, invalid_value
+from kube32_sim.api.errors import FieldError, aggregate, invalid_value
 from kube32_sim.api.structural.embedded import Malformed, coerce, embedded_faults, is_embedded
 from kube32_sim.api.structural.explaining import explain
 from kube32_sim.api.structural.pruning import META_FIELDS, Pruner
@@ -89,6 +89,4 @@ def _meta_faults(root: JsonObject, steps: Steps, default: Any, path: str) -> lis
         found = [str(error)]
     if not found:
         return []
-    distinct = list(dict.fromkeys(found))
-    why = distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
-    return [invalid_value(path, shown(default), f"must result in valid metadata: {why}")]
+    return [invalid_value(path, shown(default), f"must result in valid metadata: {aggregate(found)}")]
