@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kube32_sim.api.admission_matching import namespace_name
 from kube32_sim.api.admission_request import NAMESPACES, AdmissionRequest
 from kube32_sim.api.authorization import Attributes, Authorizer
+from kube32_sim.api.cel.messages import LIMIT_EXCEEDED
 from kube32_sim.api.policies.expressions import VARIABLES, Expression, Fault, running, stands_alone
 from kube32_sim.api.resources import ResourceType
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 
+MOST_EXTENT, PART_EXTENT = 10_000_000, 32
+"""Of a variable: so many characters at most, of which each value that is in it counts as some."""
 _HIDDEN = ("managedFields", "ownerReferences", "selfLink")
 """Metadata of a namespace that `namespaceObject` does not show."""
 _missing = re.compile(rf"no such (?:key: |attribute\(s\): {VARIABLES}\.)(\w+)$").search
@@ -130,7 +133,9 @@ class Run:
             why = str(fault).partition(" resulted in error: ")[2]
             self._failed[name] = f'composited variable "{name}" fails to evaluate: {why}'
         else:
-            if stands_alone(variable.type):
+            if _too_large(value):
+                self._failed[name] = f'composited variable "{name}" fails to evaluate: {LIMIT_EXCEEDED}'
+            elif stands_alone(variable.type):
                 self._alone[f"{VARIABLES}.{name}"] = value
             else:
                 self._known[name] = value
@@ -147,3 +152,19 @@ class Run:
         self._values["authorizer"] = self._asking.special()
         self._values["authorizer.requestResource"] = self._asking.request_resource(about)
         self._activation = None
+
+
+def _too_large(value: Any) -> bool:
+    """Whether a variable has become more than any object is: each could be twice the one before it."""
+    left, inside = MOST_EXTENT, [value]
+    while inside and left >= 0:
+        found = inside.pop()
+        left -= PART_EXTENT
+        if isinstance(found, str | bytes):
+            left -= len(found)
+        elif isinstance(found, dict):
+            left -= sum(len(key) for key in found if isinstance(key, str))
+            inside.extend(found.values())
+        elif isinstance(found, list | tuple):
+            inside.extend(found)
+    return left < 0

@@ -182,6 +182,17 @@ def test_variables_are_of_any_type(value: str, expression: str) -> None:
     assert validate(LARGE, policy(expression, variables=[{"name": "x", "expression": value}])) == []
 
 
+@pytest.mark.parametrize("first", ["'0123456789'", "[1, 2, 3, 4]", "{'a': 1}"])
+def test_variables_that_double_each_other_come_to_an_end(first: str) -> None:
+    """The last one would be larger than any memory."""
+    twice = "[{0}, {0}]" if first.startswith("{") else "{0} + {0}"
+    grown = [{"name": f"v{n}", "expression": twice.format(f"variables.v{n - 1}")} for n in range(1, 60)]
+    error = denial(
+        SMALL, policy("variables.v59 == variables.v59", variables=[{"name": "v0", "expression": first}, *grown])
+    )
+    assert "fails to evaluate: operation cancelled: actual cost limit exceeded" in refused(error)
+
+
 def test_a_variable_of_its_own_type_that_goes_wrong_is_told() -> None:
     of = policy(
         "variables.x.isGreaterThan(quantity('1'))", variables=[{"name": "x", "expression": "quantity(object.a)"}]
