@@ -194,7 +194,9 @@ class Storm:
             plural = spec["names"]["plural"]
             resource = served(plural, next(each["name"] for each in spec["versions"] if each["served"]))
             for held in list(store.list((GROUP, plural))) if (GROUP, plural) in store.storages() else []:
-                await self.client.patch(resource, held.namespace, held.name, {"metadata": {"finalizers": None}})
+                await self.client.patch(
+                    resource, held.namespace, held.name, {"metadata": {"finalizers": None}, "spec": None}
+                )
         await self.cluster.advance("1m")
         await self.cluster.settle()
         store.check()
