@@ -127,7 +127,7 @@ class Cluster:
         await bootstrap(self.client.of(API_SERVER), options.service_network, self.port)
         if "RBAC" in options.authorization_modes:
             make_roles(self.registry)
-        if "RBAC" in options.authorization_mode or options.loops:
+        if options.loops:
             collector = self.client.of(AGGREGATOR, service_account("kube-system", AGGREGATOR))
             hooks.after(CLUSTER_ROLES, Aggregation(self.store, rules_writer(collector)).follow)
         make_endpoints(self.store, self.ids, self.clock.timestamp(), options.host, self.port)

@@ -348,14 +348,21 @@ class Registry:
         await self._hooks.settled(row, stored)
         return Result(stored, removed=outcome.removed, warnings=warnings)
 
-    async def delete_collection(self, asked: Asked, items: Sequence[StoredObject], options: DeleteOptions) -> None:
-        """Delete what a list found; objects that went meanwhile or are new under their names are left alone."""
+    async def delete_collection(
+        self, asked: Asked, items: Sequence[StoredObject], options: DeleteOptions
+    ) -> Sequence[str]:
+        """Delete what a list found; objects that went meanwhile or are new under their names are left alone.
+
+        Answers the warnings of all.
+        """
         self.refuse_computed(asked.row, "deletecollection")
+        warnings = list(self.deletion_warnings(asked.row, options))
         for stored in items:
             one = asked._replace(namespace=stored.namespace, name=stored.name)
             try:
-                await self.delete(one, replace(options, uid=options.uid or stored.uid))
+                warnings += (await self.delete(one, replace(options, uid=options.uid or stored.uid))).warnings
             except errors.ApiError as error:
                 new_under_its_name = error.code == 409 and not (options.uid or options.resource_version)
                 if error.code != 404 and not new_under_its_name:
                     raise
+        return list(dict.fromkeys(warnings))

@@ -240,9 +240,8 @@ class Verbs:
         page = list_page(
             self._registry.store, call.row, selection, limit=selected.limit, continue_token=selected.continue_
         )
-        await self._registry.delete_collection(call.asked(), page.items, wanted)
+        warnings = await self._registry.delete_collection(call.asked(), page.items, wanted)
         page = replace(page, revision=self._registry.store.revision)
-        warnings = self._registry.deletion_warnings(call.row, wanted)
         return self._encoded(call.accepted, form.many(call.row, page), 200, warnings)
 
     # subresources

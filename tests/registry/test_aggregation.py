@@ -53,7 +53,7 @@ async def test_roles_in_a_ring_come_to_rest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("controllers", "mode", "follows"), [("none", "AlwaysAllow", False), ("none", "RBAC", True), ("job", "RBAC", True)]
+    ("controllers", "mode", "follows"), [("none", "AlwaysAllow", False), ("none", "RBAC", False), ("job", "RBAC", True)]
 )
 async def test_where_nobody_acts_nothing_is_aggregated(controllers: str, mode: str, follows: bool) -> None:
     async with running(controllers, mode) as cluster:

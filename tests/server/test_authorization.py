@@ -29,19 +29,24 @@ ROLES = f"/apis/{GROUP}/v1/namespaces/default/roles"
 CLUSTER_ROLES = f"/apis/{GROUP}/v1/clusterroles"
 
 
+def under_rbac(folder: Path, controllers: str = "none") -> Cluster:
+    """A server under RBAC, which knows admin, ann and bob."""
+    (folder / "tokens.csv").write_text(TOKENS)
+    options = ServeOptions(port=0, nodes=0, controllers=controllers, clock="virtual", authorization_mode="RBAC")
+    return Cluster(options, token_file=folder / "tokens.csv")
+
+
 @pytest_asyncio.fixture
 async def rbac(tmp_path: Path) -> AsyncIterator[Cluster]:
-    """A bare API server under RBAC, which knows admin, ann and bob."""
-    (tmp_path / "tokens.csv").write_text(TOKENS)
-    options = ServeOptions(
-        port=0,
-        nodes=0,
-        controllers="none",
-        clock="virtual",
-        token_file=tmp_path / "tokens.csv",
-        authorization_mode="RBAC",
-    )
-    async with Cluster(options) as cluster:
+    """A bare one."""
+    async with under_rbac(tmp_path) as cluster:
+        yield cluster
+
+
+@pytest_asyncio.fixture
+async def acting(tmp_path: Path) -> AsyncIterator[Cluster]:
+    """One with a loop."""
+    async with under_rbac(tmp_path, "job") as cluster:
         yield cluster
 
 
@@ -186,19 +191,19 @@ async def test_nobody_gives_what_he_has_not(rbac: Cluster) -> None:
     assert changed.status == 403
 
 
-async def test_aggregated_roles_follow_their_parts(rbac: Cluster) -> None:
+async def test_aggregated_roles_follow_their_parts(acting: Cluster) -> None:
     labels = {f"{GROUP}/aggregate-to-view": "true"}
     part = {"metadata": {"name": "things", "labels": labels}, "rules": [rule("get", "things", "made.up")]}
-    assert (await ask(rbac, "root", "POST", CLUSTER_ROLES, part)).status == 201
+    assert (await ask(acting, "root", "POST", CLUSTER_ROLES, part)).status == 201
     for name in ("view", "edit", "admin"):
-        role = (await ask(rbac, "root", "GET", f"{CLUSTER_ROLES}/{name}")).json()
+        role = (await ask(acting, "root", "GET", f"{CLUSTER_ROLES}/{name}")).json()
         assert part["rules"][0] in role["rules"], name
-    assert (await ask(rbac, "root", "DELETE", f"{CLUSTER_ROLES}/things")).status == 200
-    assert part["rules"][0] not in (await ask(rbac, "root", "GET", f"{CLUSTER_ROLES}/admin")).json()["rules"]
+    assert (await ask(acting, "root", "DELETE", f"{CLUSTER_ROLES}/things")).status == 200
+    assert part["rules"][0] not in (await ask(acting, "root", "GET", f"{CLUSTER_ROLES}/admin")).json()["rules"]
     own = {"metadata": {"name": "own"}, "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"x": "y"}}]}}
-    await ask(rbac, "root", "POST", CLUSTER_ROLES, own)
-    await ask(rbac, "root", "POST", CLUSTER_ROLES, {**part, "metadata": {"name": "things", "labels": {"x": "y"}}})
-    made = (await ask(rbac, "root", "GET", f"{CLUSTER_ROLES}/own")).json()
+    await ask(acting, "root", "POST", CLUSTER_ROLES, own)
+    await ask(acting, "root", "POST", CLUSTER_ROLES, {**part, "metadata": {"name": "things", "labels": {"x": "y"}}})
+    made = (await ask(acting, "root", "GET", f"{CLUSTER_ROLES}/own")).json()
     assert made["rules"] == part["rules"]
     assert "clusterrole-aggregation-controller" in {each["manager"] for each in made["metadata"]["managedFields"]}
 

@@ -113,6 +113,17 @@ async def test_warnings_reach_the_client_with_an_answer_and_with_a_refusal(
     assert (answer.status, answer.headers["warning"]) == (400, ['299 - "careful"', '299 - "mind"'])
 
 
+async def test_warnings_about_one_of_many_that_are_deleted_reach_the_client(
+    bare: Cluster, wire: Wire, hook: Hook
+) -> None:
+    await make(bare, "a")
+    await make(bare, "b")
+    rules = rule(["configmaps"], ["DELETE"])
+    await hook.configure(bare, VALIDATING, "v", rules, answer=lambda _: {"allowed": True, "warnings": ["mind"]})
+    answer = await wire("DELETE", "/api/v1/namespaces/default/configmaps")
+    assert (answer.status, answer.headers["warning"]) == (200, ['299 - "mind"'])
+
+
 async def test_a_patch_changes_the_object_before_defaults_and_validation(bare: Cluster, hook: Hook) -> None:
     container = {"name": "sidecar", "image": "i", "unknown": 1}
     await hook.configure(
