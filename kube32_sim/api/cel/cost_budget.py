@@ -1,7 +1,8 @@
 """What the rules of a CustomResourceDefinition may cost: the limits, how often a rule runs, and what is said of excess.
 
 Upstream's apiextensions-apiserver does this in `validation/cel_validation.go` and `validation/validation.go`.
-`checking` walks the schema with a `Cardinality`, and hands the estimates of `cost` to the `CostBudget` of the version.
+`api.validation.crd.expressions` walks the schema with a `Cardinality`, and hands the estimates of `cost` to the
+`CostBudget` of the version.
 """
 
 from __future__ import annotations

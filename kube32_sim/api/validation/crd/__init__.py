@@ -9,7 +9,8 @@ things are the simulator's own: it refuses conversion by webhooks, and schemas t
     structural   whether a schema is structural                     openapi      what no schema may have
     lists        x-kubernetes-list-type, -map-type                  rules        x-kubernetes-validations' fields
     ratchet      what a change need not be better at                approval     api-approved.kubernetes.io
-    formats      formats that nothing knows                         shown        values as Go prints them
+    formats      formats that nothing knows                         expressions  CEL in rules: types and cost
+    shown        values as Go prints them
 """
 
 from __future__ import annotations

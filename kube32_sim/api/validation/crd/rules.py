@@ -1,4 +1,4 @@
-"""Fields of `x-kubernetes-validations`; what the expressions in them say is `kube32_sim.api.cel`'s."""
+"""Fields of `x-kubernetes-validations`; the expressions in them are checked in `expressions`."""
 
 from __future__ import annotations
 

@@ -64,6 +64,6 @@ def _root(schema: JsonObject, path: str) -> list[FieldError]:
 
 def _rules(schema: JsonObject, path: str, old: JsonObject | None) -> list[FieldError]:
     """Imported late: most definitions have no rules, and CEL takes its time to load."""
-    from kube32_sim.api.cel.checking import check_schema_rules
+    from kube32_sim.api.validation.crd.expressions import check_schema_rules
 
     return check_schema_rules(schema, path, old)

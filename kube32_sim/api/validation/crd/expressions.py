@@ -1,7 +1,7 @@
 """The rules of a schema when its CustomResourceDefinition is stored: whether they compile, and what they may cost.
 
 Follows apiextensions-apiserver's `validation.go`.  What else a rule's fields may say (lengths, reasons, fieldPath) is
-`api.validation.crd`'s; this is called for schemas that are in order otherwise.
+the business of `rules`; this is called for schemas that are in order otherwise.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kube32_sim.api.cel.checking import check_schema_rules
 from kube32_sim.api.cel.field_paths import normalized
+from kube32_sim.api.validation.crd.expressions import check_schema_rules
 
 JsonObject = dict[str, Any]
 
