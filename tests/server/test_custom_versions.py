@@ -13,8 +13,11 @@ SPEC = {"type": "object", "properties": {"size": {"type": "integer"}}}
 
 @pytest.mark.parametrize(
     ("api_version", "warned"),
-    [("example.com/v1beta1", ['299 - "unknown field \\"spec.more\\""']), ("example.com/v3", ['299 - "unknown field \\"spec\\""'])],
-)  # fmt: skip
+    [
+        ("example.com/v1beta1", ['299 - "unknown field \\"spec.more\\""']),
+        ("example.com/v3", ['299 - "unknown field \\"spec\\""']),
+    ],
+)
 async def test_unknown_fields_are_those_of_the_bodys_version(
     bare: Cluster, wire: Wire, api_version: str, warned: list[str]
 ) -> None:
