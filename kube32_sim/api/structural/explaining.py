@@ -22,17 +22,20 @@ from kube32_sim.api.structural.values import additional, format_of, items_of, js
 
 JsonObject = dict[str, Any]
 
+MOST_LOOKS = 100_000
+"""Of an object that is wrong already: many schemas for each of many values take long, and each says much the same."""
 _META = frozenset(("apiVersion", "kind", "metadata"))
 
 
 class Findings:
-    """faults: by their words.  matches: how many checks were passed."""
+    """faults: by their words.  matches: how many checks were passed.  looks: how often a value was held to a schema."""
 
-    __slots__ = ("_text", "faults", "matches")
+    __slots__ = ("_text", "faults", "looks", "matches")
 
     def __init__(self, faults: Iterable[Fault] = (), matches: int = 0) -> None:
         self.faults: dict[str, Fault] = {}
         self.matches = matches
+        self.looks = 1
         self._text = 0
         for fault in faults:
             self.add_fault(fault)
@@ -41,6 +44,7 @@ class Findings:
         for fault in other.faults.values():
             self.add_fault(fault)
         self.matches += other.matches
+        self.looks += other.looks
 
     def add_fault(self, fault: Fault) -> None:
         self.faults.setdefault(fault.message, fault)
@@ -49,7 +53,8 @@ class Findings:
     @property
     def full(self) -> bool:
         """Whether nobody is told more of one object: what is left of a list or a map needs no look."""
-        return len(self.faults) >= MOST_FAILURES or self._text >= MOST_FAILURE_TEXT
+        many = len(self.faults) >= MOST_FAILURES or self._text >= MOST_FAILURE_TEXT
+        return many or (self.looks >= MOST_LOOKS and bool(self.faults))
 
 
 def explain_object(schema: JsonObject, value: JsonObject, old: JsonObject) -> Findings:
@@ -186,7 +191,9 @@ def _combined(schema: JsonObject, value: Any, name: str) -> Findings:
     found = Findings()
     for key, judged in _JUDGES.items():
         if each := schema.get(key):
-            found.add(judged([_explain(one, value, name, None) for one in each], name))
+            tried = [_explain(one, value, name, None) for one in each]
+            found.add(judged(tried, name))
+            found.looks += sum(one.looks for one in tried)
     refused = schema.get("not")
     if refused is not None and not _explain(refused, value, name, None).faults:
         found.add_fault(placeless(f"{quoted(name)} must not validate the schema (not)"))

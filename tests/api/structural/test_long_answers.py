@@ -8,7 +8,7 @@ import pytest
 
 from kube32_sim.api.errors import MOST_FAILURE_TEXT, MOST_FAILURES
 from kube32_sim.api.structural.enums import Enum
-from kube32_sim.api.structural.explaining import explain
+from kube32_sim.api.structural.explaining import MOST_LOOKS, explain
 
 NAMES = [f"name-{number}" for number in range(20_000)]
 
@@ -28,6 +28,15 @@ def test_of_a_large_map_no_more_faults_are_told_than_anybody_reads() -> None:
 def test_of_faults_that_show_a_long_enum_each_few_are_told(schema: dict[str, Any]) -> None:
     text = sum(map(len, explain({"type": "array", "items": schema}, ["x"] * 10_000).faults))
     assert text < MOST_FAILURE_TEXT + 2 * sum(map(len, NAMES)) + len(NAMES) * 4
+
+
+def test_alternatives_are_tried_for_no_more_items_than_it_takes_to_tell_what_is_wrong() -> None:
+    one: dict[str, Any] = {"minimum": 2}
+    for _ in range(3):
+        one = {"anyOf": [one] * 10}
+    found = explain({"type": "array", "items": one}, [1] * 500)
+    assert found.faults
+    assert found.looks < 2 * MOST_LOOKS
 
 
 @pytest.mark.parametrize(
