@@ -60,12 +60,12 @@ def check_extent(value: Any) -> bytes:
         encoded = orjson.dumps([[[[[[[[[[[[value]]]]]]]]]]]])[ROOM:-ROOM]
     except (orjson.JSONEncodeError, RecursionError):
         raise JsonError(TOO_DEEP) from None
-    if len(encoded) > 2 * MOST_PARTS and _parts(value) > MOST_PARTS:
+    if len(encoded) > 2 * MOST_PARTS and parts_of(value) > MOST_PARTS:
         raise JsonError(f"exceeded max number of values: {MOST_PARTS}")
     return encoded
 
 
-def _parts(value: Any) -> int:
+def parts_of(value: Any) -> int:
     """How many values there are in a value, itself among them."""
     count, inside = 0, [value]
     while inside:

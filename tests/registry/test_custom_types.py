@@ -255,6 +255,15 @@ async def test_a_rule_that_does_not_compile_is_refused_with_its_definition(clust
     assert (await refused(cluster.client.list(WIDGETS))).code == 404
 
 
+async def test_defaults_that_multiply_are_refused(cluster: Cluster) -> None:
+    fields = {f"f{number}": {"type": "string", "default": "x"} for number in range(100)}
+    items = {"type": "array", "items": {"type": "object", "properties": fields}}
+    await define(cluster, version(schema=object_schema(items=items)))
+    error = await refused(cluster.client.create(WIDGETS, "default", custom("a", items=[{}] * 50_000)))
+    assert (error.code, error.message) == (413, "the object would be too large with its defaults")
+    await cluster.client.create(WIDGETS, "default", custom("a", items=[{}] * 1000))
+
+
 async def test_an_embedded_object_that_is_none_is_refused(cluster: Cluster) -> None:
     inner = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
     await define(cluster, version(schema=object_schema(spec=object_schema(inner=inner))))

@@ -23,7 +23,7 @@ class CustomStrategy(Strategy):
         self._version = version
 
     def default(self, obj: JsonObject) -> None:
-        self._version.schema.default(obj)
+        self._version.fill(obj)
 
     def reset_status(self, obj: JsonObject) -> None:
         obj.pop("status", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,9 @@ import orjson
 from kube32_sim.api.customs.naming import CustomType
 from kube32_sim.api.customs.paths import simple_path
 from kube32_sim.api.customs.scaling import ScalePaths, spec_faults, status_faults
-from kube32_sim.api.errors import FieldError, invalid_value
+from kube32_sim.api.errors import FieldError, invalid_value, too_large
 from kube32_sim.api.structural import StructuralSchema
+from kube32_sim.api.structural.defaulting import TooMuch
 
 if TYPE_CHECKING:
     from kube32_sim.api.cel.rules import SchemaRules
@@ -82,13 +84,21 @@ class CustomVersion:
         """
         if self.as_stored or self._stored is None:
             return obj
-        self.schema.default(obj)
+        self.fill(obj)
         return self._stored.reformed(obj)
+
+    def fill(self, obj: JsonObject) -> None:
+        """Give an object its defaults, in place; raises ApiError 413 where there would be far too many."""
+        try:
+            self.schema.default(obj)
+        except TooMuch:
+            raise too_large("the object would be too large with its defaults") from None
 
     def reformed(self, obj: JsonObject) -> JsonObject:
         """An object stored under an earlier schema as this one shows it."""
         made = self._fitted(obj)
-        self.schema.default(made)
+        with suppress(TooMuch):  # then it lacks some of those that came with the new schema
+            self.schema.default(made)
         return made
 
     def validate(self, obj: JsonObject, old: JsonObject | None, *, only_status: bool = False) -> list[FieldError]:

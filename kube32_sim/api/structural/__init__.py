@@ -13,6 +13,7 @@ from typing import Any
 
 from kube32_sim.api.decode import TOO_DEEP, DecodeError
 from kube32_sim.api.errors import FieldError, invalid_value
+from kube32_sim.api.jsontext import MOST_PARTS
 from kube32_sim.api.managed.shapes import Shape
 from kube32_sim.api.structural import defaulting
 from kube32_sim.api.structural.checking import Checker
@@ -63,13 +64,14 @@ class StructuralSchema:
     def default(self, obj: JsonObject) -> None:
         """Fills an object in, in place: nulls that may not be there go, defaults come.
 
-        obj: what `prune` made, or another that nobody else holds; its metadata is not changed.
+        obj: what `prune` made, or another that nobody else holds; its metadata is not changed.  Raises TooMuch where
+        defaults would make more of it than a body may hold.
         """
         if self._defaulter is None:
             return
         if self._defaults_metadata and "metadata" in obj:
             obj["metadata"] = copied(obj["metadata"])
-        self._defaulter.fill(obj)
+        self._defaulter.fill(obj, defaulting.Room(MOST_PARTS))
 
     def validate(self, obj: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
         """All failures but those of CEL rules.

@@ -4,9 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from kube32_sim.api.jsontext import parts_of
 from kube32_sim.api.structural.values import additional, child_of, copied, items_of, must_go
 
 JsonObject = dict[str, Any]
+
+
+class TooMuch(Exception):
+    """An object that would be far too large with its defaults: each of many items gets many."""
+
+
+class Room:
+    """How many values defaults may still add to an object."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, values: int) -> None:
+        self._left = values
+
+    def take(self, values: int) -> None:
+        self._left -= values
+        if self._left < 0:
+            raise TooMuch
 
 
 def has_defaults(schema: JsonObject) -> bool:
@@ -25,7 +44,8 @@ class Defaulter:
         properties = schema.get("properties") or {}
         defaults = {name: each["default"] for name, each in properties.items() if each.get("default") is not None}
         self._constants = [(name, value) for name, value in defaults.items() if not isinstance(value, dict | list)]
-        self._made = [(name, value) for name, value in defaults.items() if isinstance(value, dict | list)]
+        made = ((name, value) for name, value in defaults.items() if isinstance(value, dict | list))
+        self._made = [(name, value, parts_of(value)) for name, value in made]
         found = {name: defaulter_of(each) for name, each in properties.items()}
         self._children = [(name, child) for name, child in found.items() if child is not None]
         more, items = additional(schema), items_of(schema)
@@ -36,30 +56,34 @@ class Defaulter:
     def idle(self) -> bool:
         return not (self._schema.get("properties") or additional(self._schema) is not None or self._items is not None)
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: Any, room: Room) -> None:
         if type(value) is dict:
-            self._fields(value)
+            self._fields(value, room)
         elif type(value) is list and self._items is not None:
-            self._list(value)
+            self._list(value, room)
 
-    def _fields(self, value: JsonObject) -> None:
+    def _fields(self, value: JsonObject, room: Room) -> None:
         if None in value.values():
             self._nulls(value)
+        before = len(value)
         for name, default in self._constants:
             if name not in value:
                 value[name] = default
-        for name, default in self._made:
+        if len(value) > before:
+            room.take(len(value) - before)
+        for name, default, parts in self._made:
             if name not in value:
+                room.take(parts)
                 value[name] = copied(default)
         for name, child in self._children:
             item = value.get(name)
             if item.__class__ is dict or item.__class__ is list:
-                child.fill(item)
+                child.fill(item, room)
         if self._more is not None:
             properties = self._schema.get("properties") or {}
             for name, item in value.items():
                 if name not in properties:
-                    self._more.fill(item)
+                    self._more.fill(item, room)
 
     def _nulls(self, value: JsonObject) -> None:
         """Drops nulls that may not be there, or puts the default in their place."""
@@ -70,13 +94,13 @@ class Defaulter:
             elif child is not None and not child.get("nullable"):
                 value[name] = copied(child["default"])
 
-    def _list(self, value: list[Any]) -> None:
+    def _list(self, value: list[Any], room: Room) -> None:
         items = items_of(self._schema) or {}
         for at, item in enumerate(value):
             if item is None and _takes_null(items):
                 value[at] = copied(items["default"])
             if self._items is not None:
-                self._items.fill(value[at])
+                self._items.fill(value[at], room)
 
 
 def _takes_null(schema: JsonObject) -> bool:
