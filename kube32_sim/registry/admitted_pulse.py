@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kube32_sim.api.admission_request import UPDATE
+from kube32_sim.api.dynamic_admission.request import UPDATE
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.registry.dynamic_admission import DynamicAdmission
 from kube32_sim.storage.interface import Pulse

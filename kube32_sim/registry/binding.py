@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kube32_sim.api import errors
 from kube32_sim.api.admission.pod_topology import labels_of
-from kube32_sim.api.admission_request import CREATE
+from kube32_sim.api.dynamic_admission.request import CREATE
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.identity import fit_namespace, precondition_failed
 from kube32_sim.registry.registry import Registry

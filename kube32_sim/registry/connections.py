@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kube32_sim.api import errors
-from kube32_sim.api.admission_request import CONNECT
 from kube32_sim.api.bodies import expected
+from kube32_sim.api.dynamic_admission.request import CONNECT
 from kube32_sim.api.paths import Query
 from kube32_sim.api.steering import RUN_SECONDS
 from kube32_sim.api.validation.addresses import sloppy_ip

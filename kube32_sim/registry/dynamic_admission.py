@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import orjson
 
 from kube32_sim.api import errors
-from kube32_sim.api.admission_request import AdmissionRequest, Policies
+from kube32_sim.api.dynamic_admission.request import AdmissionRequest, Policies
 from kube32_sim.api.managed import entries
 from kube32_sim.api.options import PLAIN_WRITE, DeleteOptions, WriteOptions
 from kube32_sim.api.resources import ResourceTable, ResourceType

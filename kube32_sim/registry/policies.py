@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from kube32_sim.api.admission_matching import Equivalents
-from kube32_sim.api.admission_request import DELETE, AdmissionRequest
 from kube32_sim.api.authorization import Authorizer
+from kube32_sim.api.dynamic_admission.matching import Equivalents
+from kube32_sim.api.dynamic_admission.request import DELETE, AdmissionRequest
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.storage.interface import JsonObject, Storage, Store
 from kube32_sim.storage.objects import Event, StoredObject
@@ -121,7 +121,7 @@ def _compile_mutating(obj: JsonObject) -> Policy:
 
 
 class AdmissionPolicies:
-    """All of both kinds (an `admission_request.Policies`)."""
+    """All of both kinds (an `dynamic_admission.request.Policies`)."""
 
     def __init__(self, store: Store, table: ResourceTable, authorizer: Authorizer) -> None:
         self._table = table

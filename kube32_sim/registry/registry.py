@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kube32_sim.api import admission, conversion, errors
-from kube32_sim.api.admission_request import CREATE, DELETE, UPDATE
 from kube32_sim.api.authorization import ALWAYS_ALLOW, Authorizer
 from kube32_sim.api.configuration import Configuration
+from kube32_sim.api.dynamic_admission.request import CREATE, DELETE, UPDATE
 from kube32_sim.api.managed.manager import Writer
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.resources import ResourceTable, ResourceType

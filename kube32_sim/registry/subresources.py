@@ -12,9 +12,9 @@ from functools import partial
 import orjson
 
 from kube32_sim.api import errors, scale
-from kube32_sim.api.admission_request import CREATE
 from kube32_sim.api.bodies import Patcher, expected
 from kube32_sim.api.configuration import Configuration
+from kube32_sim.api.dynamic_admission.request import CREATE
 from kube32_sim.api.options import WriteOptions
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.registry.asked import Asked

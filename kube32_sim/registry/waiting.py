@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from kube32_sim.api import errors
-from kube32_sim.api.admission_request import CREATE, DELETE, UPDATE
+from kube32_sim.api.dynamic_admission.request import CREATE, DELETE, UPDATE
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.registry.asked import Asked

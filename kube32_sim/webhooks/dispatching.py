@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kube32_sim.api import errors
-from kube32_sim.api.admission_request import AdmissionRequest
 from kube32_sim.api.authorization import Authorizer
+from kube32_sim.api.dynamic_admission.request import AdmissionRequest
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.patch import NotApplicable, apply_json_patch
 from kube32_sim.api.resources import ResourceTable, ResourceType

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from kube32_sim.api.admission_matching import EXEMPT, Equivalents
+from kube32_sim.api.dynamic_admission.matching import EXEMPT, Equivalents
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.api.webhooks.compiled import Webhook, webhooks_of
 from kube32_sim.storage.interface import Storage, Store

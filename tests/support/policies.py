@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kube32_sim.api.admission_matching import Equivalents
-from kube32_sim.api.admission_request import AdmissionRequest
 from kube32_sim.api.authorization import ALWAYS_ALLOW, Authorizer
 from kube32_sim.api.builtin import builtin_table
+from kube32_sim.api.dynamic_admission.matching import Equivalents
+from kube32_sim.api.dynamic_admission.request import AdmissionRequest
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.policies import mutating, validating
 from kube32_sim.api.policies.compiled import Bound, compile_binding

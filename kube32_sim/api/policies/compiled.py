@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kube32_sim.api.admission_matching import Equivalents, Matching, namespace_name, of_policy
-from kube32_sim.api.admission_request import AdmissionRequest
+from kube32_sim.api.dynamic_admission.matching import Equivalents, Matching, namespace_name, of_policy
+from kube32_sim.api.dynamic_admission.request import AdmissionRequest
 from kube32_sim.api.errors import ApiError, forbidden
 from kube32_sim.api.policies.conditions import Conditions
 from kube32_sim.api.policies.expressions import Expression, Scope

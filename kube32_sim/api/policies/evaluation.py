@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kube32_sim.api.admission_matching import namespace_name
-from kube32_sim.api.admission_request import NAMESPACES, AdmissionRequest
 from kube32_sim.api.authorization import Attributes, Authorizer
 from kube32_sim.api.cel.messages import LIMIT_EXCEEDED
+from kube32_sim.api.dynamic_admission.matching import namespace_name
+from kube32_sim.api.dynamic_admission.request import NAMESPACES, AdmissionRequest
 from kube32_sim.api.policies.expressions import VARIABLES, Expression, Fault, running, stands_alone
 from kube32_sim.api.resources import ResourceType
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kube32_sim.api.admission_matching import Equivalents
-from kube32_sim.api.admission_request import AdmissionRequest
 from kube32_sim.api.authorization import Authorizer
+from kube32_sim.api.dynamic_admission.matching import Equivalents
+from kube32_sim.api.dynamic_admission.request import AdmissionRequest
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.policies.compiled import Bound, Failure, Invocation, Policy, common_of, invocations, refusal
 from kube32_sim.api.policies.evaluation import Run

@@ -31,7 +31,7 @@ class Webhooks(Strategy):
             extend.default_webhook(webhook, mutating=self.mutating)
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        from kube32_sim.api.validation.config_webhooks import validate_webhooks
+        from kube32_sim.api.validation.admission_webhooks import validate_webhooks
 
         return validate_webhooks(obj)
 
@@ -56,13 +56,13 @@ class AdmissionPolicy(SpecStrategy):
         return self._validate(obj, old, context)
 
     def _validate(self, obj: JsonObject, old: JsonObject | None, context: Context) -> list[FieldError]:
-        from kube32_sim.api.validation import config_policies as policies
+        from kube32_sim.api.validation import admission_policies as policies
 
         found = policies.validate_mutating_policy(obj) if self.mutating else policies.validate_policy(obj)
         return found or permissions.policy_permission(obj, old, context)
 
     def validate_status_update(self, obj: JsonObject, old: JsonObject, context: Context) -> list[FieldError]:
-        from kube32_sim.api.validation.config_policies import validate_policy_status
+        from kube32_sim.api.validation.admission_policies import validate_policy_status
 
         return validate_policy_status(obj.get("status") or {})
 
@@ -77,7 +77,7 @@ class AdmissionPolicyBinding(SpecStrategy):
         extend.default_match(spec.get("matchResources"))
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:
-        from kube32_sim.api.validation.config_policies import validate_policy_binding
+        from kube32_sim.api.validation.admission_policies import validate_policy_binding
 
         found = validate_policy_binding(obj["spec"], validating=not self.mutating)
         bound = (_GROUP, f"{'mutating' if self.mutating else 'validating'}admissionpolicies")

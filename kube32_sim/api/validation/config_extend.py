@@ -1,8 +1,8 @@
 """Defaults and validation of kinds that extend a cluster: what webhooks and admission policies are filled in with, and
 what certificate requests and aggregated APIs may say.
 
-Rules, order and words are upstream's.  Webhooks are checked in `config_webhooks`, admission policies in
-`config_policies`.
+Rules, order and words are upstream's.  Webhooks are checked in `admission_webhooks`, admission policies in
+`admission_policies`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kube32_sim.api.admission_matching import Matching, of_webhook
+from kube32_sim.api.dynamic_admission.matching import Matching, of_webhook
 
 if TYPE_CHECKING:  # what is behind takes time, and few webhooks have conditions
     from kube32_sim.api.policies.conditions import Conditions

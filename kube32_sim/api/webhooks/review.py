@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from kube32_sim.api import errors, jsontext
-from kube32_sim.api.admission_request import NAMESPACES, AdmissionRequest
 from kube32_sim.api.decode.diagnose import describe
+from kube32_sim.api.dynamic_admission.request import NAMESPACES, AdmissionRequest
 from kube32_sim.api.errors import ApiError, go_value
 from kube32_sim.api.resources import ResourceType
 

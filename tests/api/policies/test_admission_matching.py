@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kube32_sim.api.admission_matching import Equivalents, Matching, of_policy, of_webhook
-from kube32_sim.api.admission_request import AdmissionRequest
 from kube32_sim.api.builtin import builtin_table
+from kube32_sim.api.dynamic_admission.matching import Equivalents, Matching, of_policy, of_webhook
+from kube32_sim.api.dynamic_admission.request import AdmissionRequest
 from kube32_sim.api.errors import ApiError
 
 JsonObject = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value, not_supported, required
 from kube32_sim.api.validation import names
-from kube32_sim.api.validation.config_webhooks import client_config
+from kube32_sim.api.validation.admission_webhooks import client_config
 
 JsonObject = dict[str, Any]
 

@@ -13,8 +13,7 @@ from kube32_sim.api.cel.types import BOOL, NULL, STRING
 from kube32_sim.api.errors import FieldError, duplicate, forbidden_field, invalid_value, not_supported, required
 from kube32_sim.api.policies.expressions import APPLY, FIELDS, JSON_PATCH, RETURNS, Scope
 from kube32_sim.api.validation import names
-from kube32_sim.api.validation.conditions import validate_conditions
-from kube32_sim.api.validation.config_webhooks import (
+from kube32_sim.api.validation.admission_webhooks import (
     FAILURE_POLICIES,
     OPERATIONS,
     REINVOCATIONS,
@@ -24,6 +23,7 @@ from kube32_sim.api.validation.config_webhooks import (
     validate_match,
     validate_match_conditions,
 )
+from kube32_sim.api.validation.conditions import validate_conditions
 from kube32_sim.api.validation.workloads_common import validate_label_selector
 
 JsonObject = dict[str, Any]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from kube32_sim.api.admission_request import NAMESPACES
+from kube32_sim.api.dynamic_admission.request import NAMESPACES
 from kube32_sim.api.errors import not_found
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.api.selectors import LabelSelector, label_selector
