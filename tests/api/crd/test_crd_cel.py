@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kube32_sim.api.validation.crd.openapi import Options
+from kube32_sim.api.validation.crd.schemas import schema_faults
 from tests.api.crd_objects import AT, change_refusals, crd, refusals, stored
 
 RULES = "x-kubernetes-validations"
@@ -33,3 +35,17 @@ def test_a_change_is_checked_too() -> None:
     old = stored(with_rule())
     assert change_refusals(old, with_rule()) == []
     assert len(change_refusals(old, with_rule(rule="self.nope == 'x'"))) == 1
+
+
+def test_a_wrong_default_hides_no_wrong_rule() -> None:
+    spec = {
+        "type": "object",
+        "properties": {"a": {"type": "integer", "default": "x"}},
+        "x-kubernetes-validations": [{"rule": "self.a"}],
+    }
+    schema = {"type": "object", "properties": {"spec": spec}}
+    found = schema_faults(schema, "p", status=False, options=Options(), old=None)
+    assert [fault.field for fault in found] == [
+        "p.properties[spec].properties[a].default",
+        "p.properties[spec].x-kubernetes-validations[0].rule",
+    ]

@@ -1,5 +1,5 @@
 """All checks of one openAPIV3Schema, in upstream's order: what there may be at the root, that it is structural, that
-its defaults are good, what no schema may have, and, only where nothing else is wrong, its rules in CEL."""
+its defaults are good, what no schema may have, and, where no more than defaults are wrong, its rules in CEL."""
 
 from __future__ import annotations
 
@@ -36,15 +36,16 @@ def schema_faults(
     found = _root(schema, path) if status else []
     if schema.get("nullable"):
         found.append(forbidden_field(f"{path}.nullable", "nullable cannot be true at the root"))
+    defaults: list[FieldError] = []
     if not walk.unconvertible:
         structural = structural_faults(schema, path)
         if not structural and walk.has_defaults:
-            structural = default_faults(schema, path)
-        found += structural
+            defaults = default_faults(schema, path)
+        found += structural + defaults
     found += walk.found
     if walk.unconvertible and not found:
         found.append(invalid_value(path, "", walk.unconvertible))
-    if walk.has_rules and not found:
+    if walk.has_rules and len(found) == len(defaults):
         found += _rules(schema, path, old)
     return found
 
