@@ -115,7 +115,8 @@ class Steps:
         context = self.context(asked)
         asked.row.strategy.check_served(context)
         self._fit_type(asked, obj)
-        warnings = list(asked.row.strategy.warnings(obj, None, context))
+        warnings = [*admission.remarks(obj, None, context, self._config)]
+        warnings += asked.row.strategy.warnings(obj, None, context)
         warnings += self._hooks.before_create(asked.row, obj, context)
         return warnings
 
@@ -158,7 +159,8 @@ class Steps:
     def complete_update(self, asked: Asked, obj: JsonObject, old: JsonObject) -> list[str]:
         context = self.context(asked)
         self._fit_type(asked, obj)
-        warnings = list(asked.row.strategy.warnings(obj, old, context))
+        warnings = [*admission.remarks(obj, old, context, self._config)]
+        warnings += asked.row.strategy.warnings(obj, old, context)
         warnings += self._hooks.before_update(asked.row, obj, old, context)
         return warnings
 

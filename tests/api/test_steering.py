@@ -31,7 +31,7 @@ def told(
 ) -> list[str]:
     row = TABLE.by_storage(storage)
     context = Context(row, "ns" if row.namespaced else "", "p", NOW, Stored({}))
-    return list(admission.mutate("create" if old is None else "update", obj, old, context, config))
+    return list(admission.remarks(obj, old, context, config))
 
 
 def pod(**annotations: str) -> JsonObject:

@@ -65,9 +65,14 @@ def mutate(
         found = pod_security.namespace_warnings(obj, old, context)
     if verb == "create" and config.idle_warnings:
         found = (*found, *idle.warnings(storage, obj))
-    if config.steering_warnings:
-        found = (*found, *steering.warnings(storage, context.row.kind, obj, old))
     return found
+
+
+def remarks(obj: JsonObject, old: JsonObject | None, context: Context, config: AdmissionConfig) -> Sequence[str]:
+    """Warnings about an object as it will be stored, when all others have changed it who may."""
+    if context.subresource or not config.steering_warnings:
+        return ()
+    return steering.warnings(context.row.storage, context.row.kind, obj, old)
 
 
 def validate(verb: str, obj: JsonObject, old: JsonObject | None, context: Context, config: AdmissionConfig) -> None:
