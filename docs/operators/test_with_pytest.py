@@ -1,6 +1,13 @@
 """How an operator is tested: a cluster, the operator beside it, both processes, and what becomes of its objects.
 
-    pytest docs/operators/test_with_pytest.py
+In the clone, whose pytest settings want what the simulator's own tests want:
+
+    python3 run.py test docs/operators/test_with_pytest.py
+
+Elsewhere, with this file and the folder `blinky` copied to one place:
+
+    pip install PATH-OF-THE-CLONE kopf kubernetes pytest
+    pytest test_with_pytest.py
 
 Nothing here is of the simulator but the command that starts it: the same fixture could start any other cluster.
 """
@@ -39,9 +46,11 @@ SECONDS = 50
 def admin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A cluster for the tests of this module; the kubeconfig of its administrator."""
     kubeconfig = tmp_path_factory.mktemp("cluster") / "admin"
-    with subprocess.Popen([*SERVE, "--kubeconfig", str(kubeconfig)], stdout=subprocess.PIPE) as server:
+    command, log = [*SERVE, "--kubeconfig", str(kubeconfig)], kubeconfig.with_name("log")
+    with log.open("w") as errors, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as server:
         assert server.stdout is not None
-        assert b"is serving on" in server.stdout.readline()
+        line = server.stdout.readline()
+        assert "is serving on" in line, f"{line}{log.read_text()}"
         yield kubeconfig
         server.terminate()
 
