@@ -26,8 +26,8 @@ RULES = (
 """Four of every write, one of updates."""
 
 
-def schema() -> JsonObject:
-    """Fifty fields with rules: numbers, texts, lists, a map, defaults, an enum and a pattern."""
+def schema(limit: int) -> JsonObject:
+    """Fifty fields with rules: numbers, texts, lists, a map, defaults, enum and pattern; each limit makes another one."""
     text, number = {"type": "string", "maxLength": 40}, {"type": "integer", "minimum": 0, "maximum": 1000}
     port = {"type": "object", "required": ["port"], "properties": {"name": text, "port": {"type": "integer"}}}
     spec: JsonObject = {
@@ -43,13 +43,13 @@ def schema() -> JsonObject:
     }
     spec |= {f"text{n}": text for n in range(18)} | {f"number{n}": number for n in range(18)}
     rules = [{"rule": rule} for rule in RULES]
-    status = {"type": "object", "properties": {"ready": {"type": "integer"}}}
+    status = {"type": "object", "properties": {"ready": {"type": "integer", "maximum": 1000 + limit}}}
     part = {"type": "object", "required": ["name"], "properties": spec, "x-kubernetes-validations": rules}
     return {"type": "object", "properties": {"spec": part, "status": status}}
 
 
 def definition(number: int) -> JsonObject:
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema()}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema(number)}}
     version["subresources"] = {"status": {}}
     names = {"plural": f"things{number}", "kind": f"Thing{number}"}
     spec = {"group": GROUP, "scope": "Namespaced", "names": names, "versions": [version]}

@@ -8,7 +8,7 @@ definition that is deleted goes when the last of its objects has gone.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import orjson
@@ -52,21 +52,33 @@ class CustomTypes:
         self._table = registry.table
         self._ended = ended
         self._served: dict[str, _Served] = {}
+        self._names: dict[str, JsonObject] = {}
+        """The accepted names of each definition."""
+        self._taken: dict[str, Taken] = {}
+        """All of them, by group."""
         self._telling: dict[str, int] = {}
         """How often the status of a definition is being written: a webhook may change it as soon as it is."""
 
     async def begin(self) -> None:
         """Serve what is stored already."""
-        for stored in self._store.list(DEFINITIONS):
+        definitions = self._store.list(DEFINITIONS)
+        for stored in definitions:
+            crd = stored.object()
+            self._have(crd, self._others(crd["spec"]["group"], stored.name))
+        for stored in definitions:
             await self.follow(stored)
 
     async def follow(self, stored: StoredObject) -> None:
         """A definition was written or deleted; stored: its last state."""
         current = self._store.get(DEFINITIONS, stored.key)
         if current is None or current.uid != stored.uid:
+            group = stored.object()["spec"]["group"]
+            self._others(group, stored.name)
             await self._remove(stored.name)
-            await self._look_again(stored.object()["spec"]["group"])
-        elif current.deleting:
+            await self._look_again(group)
+        if current is None:
+            return
+        if current.deleting:
             await self._empty(current)
         else:
             await self._bring_up(current)
@@ -77,7 +89,9 @@ class CustomTypes:
         crd = stored.object()
         group = crd["spec"]["group"]
         freed = is_true(crd, "NamesAccepted") and crd["status"].get("acceptedNames") != crd["spec"]["names"]
-        status = status_of(crd, Taken(self._accepted(group, stored.name)), self._registry.clock.timestamp())
+        taken = self._others(group, stored.name)
+        status = status_of(crd, taken, self._registry.clock.timestamp())
+        self._have(crd, taken)
         if status != crd.get("status"):
             if self._telling.get(stored.name, 0) < MOST_TRIES:
                 await self._write_status(stored, status)
@@ -87,13 +101,17 @@ class CustomTypes:
         if is_true(crd, "Established"):
             await self._serve(stored)
 
-    def _accepted(self, group: str, but: str) -> Iterator[JsonObject]:
-        """The names of the others of a group."""
-        for other in self._store.list(DEFINITIONS):
-            if other.name != but and other.name.endswith(group):
-                crd = other.object()
-                if crd["spec"]["group"] == group:
-                    yield (crd.get("status") or {}).get("acceptedNames") or {}
+    def _others(self, group: str, name: str) -> Taken:
+        """The names of the others of a group; the definition itself has none of them until it is put there again."""
+        taken = self._taken.setdefault(group, Taken())
+        taken.drop(self._names.pop(name, {}))
+        return taken
+
+    def _have(self, crd: JsonObject, taken: Taken) -> None:
+        """A definition has the names that its status says; taken: those of the others."""
+        names = (crd.get("status") or {}).get("acceptedNames") or {}
+        self._names[crd["metadata"]["name"]] = names
+        taken.add(names)
 
     async def _look_again(self, group: str) -> None:
         """Names have become free: who was refused may have them now."""

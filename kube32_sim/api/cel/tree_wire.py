@@ -8,6 +8,10 @@ from __future__ import annotations
 import struct
 
 _WORD = 1 << 64
+_FIXED = {1: 8, 5: 4}
+"""Wire types of a fixed size, in bytes."""
+_ENDED = 0x80
+"""Where nothing is left to read: the varint says so."""
 
 
 class Message:
@@ -68,23 +72,31 @@ def read(data: bytes) -> Message:
     fields: dict[int, list[int | bytes]] = {}
     at, end = 0, len(data)
     while at < end:
-        tag, at = _varint(data, at)
+        tag = data[at]
+        at += 1
+        if tag > 0x7F:
+            tag, at = _varint(data, at - 1)
+        kind = tag & 7
         value: int | bytes
-        match tag & 7:
-            case 0:
-                value, at = _varint(data, at)
-            case 1:
-                value, at = data[at : at + 8], at + 8
-            case 2:
-                size, at = _varint(data, at)
-                value, at = data[at : at + size], at + size
-            case 5:
-                value, at = data[at : at + 4], at + 4
-            case other:
-                raise ValueError(f"a field of wire type {other}")
+        if kind == 2:
+            size = data[at] if at < end else _ENDED
+            at += 1
+            if size > 0x7F:
+                size, at = _varint(data, at - 1)
+            value, at = data[at : at + size], at + size
+        elif kind == 0:
+            value, at = _varint(data, at)
+        elif kind in _FIXED:
+            value, at = data[at : at + _FIXED[kind]], at + _FIXED[kind]
+        else:
+            raise ValueError(f"a field of wire type {kind}")
         if at > end:
             raise ValueError("a message that ends early")
-        fields.setdefault(tag >> 3, []).append(value)
+        number = tag >> 3
+        if number in fields:
+            fields[number].append(value)
+        else:
+            fields[number] = [value]
     return Message(fields)
 
 

@@ -5,6 +5,7 @@ The rules, reasons and messages are those of apiextensions-apiserver's naming, e
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -39,16 +40,35 @@ class CustomType:
 
 
 class Taken:
-    """The names that other definitions of the group have."""
+    """The names that definitions of a group have, each as often as it is had."""
 
-    def __init__(self, others: Iterable[JsonObject]) -> None:
-        """others: their `status.acceptedNames`."""
-        self.resources: set[str] = set()
-        self.kinds: set[str] = set()
-        for names in others:
-            self.resources.update(names.get(field, "") for field, _ in _RESOURCE_NAMES)
-            self.resources.update(names.get("shortNames") or ())
-            self.kinds.update(names.get(field, "") for field, _ in _KIND_NAMES)
+    def __init__(self, definitions: Iterable[JsonObject] = ()) -> None:
+        """definitions: their `status.acceptedNames`."""
+        self.resources: Counter[str] = Counter()
+        self.kinds: Counter[str] = Counter()
+        for names in definitions:
+            self.add(names)
+
+    def add(self, names: JsonObject) -> None:
+        self.resources.update(_resource_names(names))
+        self.kinds.update(_kind_names(names))
+
+    def drop(self, names: JsonObject) -> None:
+        """The names of one that has them no more."""
+        for counter, had in ((self.resources, _resource_names(names)), (self.kinds, _kind_names(names))):
+            for name in had:
+                counter[name] -= 1
+                if not counter[name]:
+                    del counter[name]
+
+
+def _resource_names(names: JsonObject) -> list[str]:
+    named = [names[field] for field, _ in _RESOURCE_NAMES if names.get(field)]
+    return named + (names.get("shortNames") or [])
+
+
+def _kind_names(names: JsonObject) -> list[str]:
+    return [names[field] for field, _ in _KIND_NAMES if names.get(field)]
 
 
 def is_true(crd: JsonObject, kind: str) -> bool:
@@ -61,7 +81,10 @@ def conditions_of(crd: JsonObject) -> list[JsonObject]:
 
 
 def status_of(crd: JsonObject, taken: Taken, now: str) -> JsonObject:
-    """The status of a definition as it should be; the one it has where nothing changes.  now: RFC 3339."""
+    """The status of a definition as it should be; the one it has where nothing changes.
+
+    taken: the names of the others of its group.  now: RFC 3339.
+    """
     status = crd.get("status") or {}
     accepted, conflict = _accepted(crd["spec"]["names"], status.get("acceptedNames") or {}, taken)
     if conflict is None:

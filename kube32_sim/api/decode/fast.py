@@ -190,6 +190,18 @@ def _raw(value: Any) -> Any:
     return value
 
 
+_SCHEMA = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+
+
+def _schema(value: Any) -> Any:
+    """Where a schema may be, or something rarer."""
+    return struct_decoder(_SCHEMA)(value)
+
+
+def _schema_or_bool(value: Any) -> Any:
+    return value if value.__class__ is bool else _schema(value)
+
+
 #: Longer texts are not kept, so that what is kept is bounded.
 _SHORT = 40
 _EXACT: dict[str, type] = {"string": str, "bool": bool}
@@ -202,4 +214,6 @@ _LEAVES: dict[str, Decoder] = {
     "bytes": _text_leaf(leaves.base64_text),
     "float": _float,
     "raw": _raw,
+    "schema-or-array": _schema,
+    "schema-or-bool": _schema_or_bool,
 }

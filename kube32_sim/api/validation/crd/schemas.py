@@ -3,7 +3,10 @@ its defaults are good, what no schema may have, and, where no more than defaults
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
+
+import orjson
 
 from kube32_sim.api.errors import FieldError, forbidden_field, invalid_value
 from kube32_sim.api.structural.defaults import default_faults
@@ -22,6 +25,8 @@ _AT_ROOT = (
 _ALLOWED_AT_ROOT = frozenset(_AT_ROOT.split())
 _ONLY_OBJECT = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
 _ONLY_FIELDS = f"only [{_AT_ROOT}] fields are allowed at the root of the schema if the status subresource is enabled"
+_LARGE = 32768
+"""Bytes of a schema whose rules are not remembered."""
 _TOO_DEEP = f"must not be nested deeper than {DEEPEST} levels"
 
 
@@ -64,7 +69,16 @@ def _root(schema: JsonObject, path: str) -> list[FieldError]:
 
 
 def _rules(schema: JsonObject, path: str, old: JsonObject | None) -> list[FieldError]:
-    """Imported late: most definitions have no rules, and CEL takes its time to load."""
+    """What is wrong with the rules.  It takes long to find out, and tests store the same definition again and again."""
+    before = None if old is None else orjson.dumps(old)
+    given = orjson.dumps(schema)
+    checked = _checked if len(given) < _LARGE else _checked.__wrapped__
+    return list(checked(given, path, before))
+
+
+@lru_cache(maxsize=64)
+def _checked(schema: bytes, path: str, old: bytes | None) -> tuple[FieldError, ...]:
+    """Of schemas in JSON.  Imported late: most definitions have no rules, and CEL takes its time to load."""
     from kube32_sim.api.validation.crd.expressions import check_schema_rules
 
-    return check_schema_rules(schema, path, old)
+    return tuple(check_schema_rules(orjson.loads(schema), path, None if old is None else orjson.loads(old)))
