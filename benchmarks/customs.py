@@ -27,7 +27,7 @@ RULES = (
 
 
 def schema(limit: int, *, ruled: bool) -> JsonObject:
-    """Fifty fields, perhaps with rules: numbers, texts, lists, a map, defaults, enum and pattern; each limit makes another one."""
+    """Fifty fields of all kinds, with defaults, an enum and a pattern, perhaps with rules; each limit makes another."""
     text, number = {"type": "string", "maxLength": 40}, {"type": "integer", "minimum": 0, "maximum": 1000}
     port = {"type": "object", "required": ["port"], "properties": {"name": text, "port": {"type": "integer"}}}
     spec: JsonObject = {
