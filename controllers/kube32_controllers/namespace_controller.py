@@ -44,14 +44,15 @@ def plan_namespace(namespace: JsonObject, content: Sequence[Content], now: float
     if not content:
         return Plan((_finalized(namespace),))
     deletes: list[Action] = [
-        Delete(_resource(kind.row), name, obj["metadata"]["name"], obj["metadata"]["uid"])
+        Delete(_resource(kind.row), name, obj["metadata"]["name"], obj["metadata"]["uid"], others_go_on=True)
         for kind in content
         for obj in kind.objects
         if "deletionTimestamp" not in obj["metadata"]
     ]
-    if deletes:
-        return Plan(tuple(deletes))
     old = namespace.get("status", {}).get("conditions", [])
+    if deletes:
+        told = {"status": {"conditions": new_conditions(old, content, now, refused=True)}}
+        return Plan((*deletes, Patch(NAMESPACES, "", name, {}, "status", if_refused=told)))
     conditions = new_conditions(old, content, now)
     if conditions == old:
         return Plan()
@@ -85,7 +86,17 @@ def _held(content: Sequence[Content]) -> tuple[str, str, str]:
     return "True", "SomeFinalizersRemain", f"Some content in the namespace has finalizers remaining: {parts}"
 
 
-def new_conditions(old: Sequence[JsonObject], content: Sequence[Content], now: float) -> list[JsonObject]:
+_DELETED = ("False", "ContentDeleted", "All content successfully deleted, may be waiting on finalization")
+
+
+def _refused(content: Sequence[Content]) -> tuple[str, str, str]:
+    """Where something may not be deleted; `{error}`: why (see `Patch`)."""
+    return "True", "ContentDeletionFailed", f"Failed to delete all resource types, {len(content)} remaining: {{error}}"
+
+
+def new_conditions(
+    old: Sequence[JsonObject], content: Sequence[Content], now: float, *, refused: bool = False
+) -> list[JsonObject]:
     wanted = {
         "NamespaceDeletionDiscoveryFailure": ("False", "ResourcesDiscovered", "All resources successfully discovered"),
         "NamespaceDeletionGroupVersionParsingFailure": (
@@ -93,11 +104,7 @@ def new_conditions(old: Sequence[JsonObject], content: Sequence[Content], now: f
             "ParsedGroupVersions",
             "All legacy kube types successfully parsed",
         ),
-        "NamespaceDeletionContentFailure": (
-            "False",
-            "ContentDeleted",
-            "All content successfully deleted, may be waiting on finalization",
-        ),
+        "NamespaceDeletionContentFailure": _refused(content) if refused else _DELETED,
         "NamespaceContentRemaining": _remaining(content),
         "NamespaceFinalizersRemaining": _held(content),
     }

@@ -25,7 +25,7 @@ from kube32_sim.registry.steps import Change, Steps, Update
 from kube32_sim.storage.interface import JsonObject, KeyMissing, Store
 from kube32_sim.storage.objects import StoredObject
 
-ATTEMPTS = 20
+ATTEMPTS = 100
 """How often a write begins anew because its object has changed meanwhile; then it is a conflict."""
 
 Stored: TypeAlias = Any

@@ -37,7 +37,10 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Delete one object, only if it still has this uid.  Gone already is not an error."""
+    """Delete one object, only if it still has this uid.  Gone already is not an error.
+
+    others_go_on: what follows is done though this is refused.
+    """
 
     resource: Resource
     namespace: str
@@ -45,6 +48,7 @@ class Delete:
     uid: str
     grace_period_seconds: int | None = None
     propagation: str = "Background"
+    others_go_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Update:
 class Patch:
     """Merge patch of one object or its subresource.
 
-    if_refused: the patch to make instead where a Create before it was refused; `{error}` in its texts stands for the
+    if_refused: the patch to make instead where a Create or Delete before it was refused; `{error}` in its texts stands for the
     message of the refusal.  An empty patch is not made.
     """
 

@@ -12,7 +12,7 @@ from kube32_sim.clock import turn
 from kube32_sim.runtime.actions import Action, Create, Delete, Emit, Patch, Update
 
 Key = tuple[Resource, str, str]
-"""(type, namespace, subresource) of what is created."""
+"""(type, namespace, subresource) of what is created, or `delete`."""
 
 STRIDE = 8
 """Actions of one plan done before others get their turn: a client in this process answers without ever waiting."""
@@ -27,7 +27,8 @@ async def apply(actions: Iterable[Action], client: Client, recorder: Recorder) -
 
     Raises ApiError where something is refused.  A refused Create is raised when everything else has been done, for what
     a loop tells of an object is true whether its pods come or not; only further Creates of the same type, which would
-    fare alike, are left out.  Anything else that is refused ends the plan: what follows counts on it.
+    fare alike, are left out.  So is a refused Delete that others do not count on.  Anything else that is refused ends
+    the plan: what follows counts on it.
     """
     surprised = False
     refusals: dict[Key, ApiError] = {}
@@ -44,7 +45,12 @@ async def apply(actions: Iterable[Action], client: Client, recorder: Recorder) -
                 except ApiError as error:
                     refusals[key] = error
         elif isinstance(action, Delete):
-            surprised |= await _delete(action, client)
+            try:
+                surprised |= await _delete(action, client)
+            except ApiError as error:
+                if not action.others_go_on:
+                    raise
+                refusals.setdefault((action.resource, action.namespace, "delete"), error)
         elif isinstance(action, Update):
             await client.update(action.resource, action.namespace, action.obj, subresource=action.subresource)
         elif isinstance(action, Patch):

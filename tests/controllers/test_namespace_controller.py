@@ -31,8 +31,13 @@ def item(name, *, deleting=False, finalizers=()):
 
 def test_content_is_deleted():
     content = [Content(POD_ROW, [item("p"), item("q", deleting=True)]), Content(DEPLOYMENT_ROW, [item("d")])]
-    deletes = plan_namespace(make_namespace(), content, NOW).actions
-    assert all(isinstance(action, Delete) for action in deletes)
+    *deletes, patch = plan_namespace(make_namespace(), content, NOW).actions
+    assert all(isinstance(action, Delete) and action.others_go_on for action in deletes)
+    assert patch.patch == {}, "nothing is told where all of them are deleted"
+    told = {each["type"]: each for each in patch.if_refused["status"]["conditions"]}
+    failure = told["NamespaceDeletionContentFailure"]
+    assert (failure["status"], failure["reason"]) == ("True", "ContentDeletionFailed")
+    assert failure["message"] == "Failed to delete all resource types, 2 remaining: {error}"
     assert [(action.resource.plural, action.namespace, action.name, action.uid) for action in deletes] == [
         ("pods", "a", "p", "uid-p"),
         ("deployments", "a", "d", "uid-d"),
