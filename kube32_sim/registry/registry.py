@@ -32,7 +32,7 @@ from kube32_sim.registry.identity import check_named, fit_namespace, generated_n
 from kube32_sim.registry.lookup import StoreLookup
 from kube32_sim.registry.own import Own
 from kube32_sim.registry.steps import Change, Steps, Update
-from kube32_sim.registry.waiting import Admitted, Stored, Waiting, named_anew, retried
+from kube32_sim.registry.waiting import Admitted, Waiting, named_anew, retried
 from kube32_sim.storage.interface import JsonObject, KeyExists, KeyMissing, Remove, Store, Updater
 from kube32_sim.storage.objects import StoredObject
 
@@ -226,10 +226,10 @@ class Registry:
             outcome.warnings = list(admitted.warnings)
             return self._settle(asked, admitted.obj, current, outcome)
 
-        async def write(chosen: Updater) -> Stored:
+        async def write(chosen: Updater) -> StoredObject:
             return (await self.store.update(row.storage, asked.key, chosen, always=self._is_report(asked))).stored
 
-        async def wait_and_write() -> Stored:
+        async def wait_and_write() -> StoredObject:
             return await write(partial(waited, await self._waiting.updated(asked, change, how, through)))
 
         try:
@@ -327,10 +327,10 @@ class Registry:
                 return None
             return Remove() if outcome.at_once else outcome.obj
 
-        async def write() -> Stored:
+        async def write() -> StoredObject:
             return (await self.store.update(row.storage, asked.key, updater)).stored
 
-        async def wait_and_write() -> Stored:
+        async def wait_and_write() -> StoredObject:
             nonlocal admitted
             admitted = await self._waiting.deleted(asked, options)
             return await write()

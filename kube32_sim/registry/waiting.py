@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
 
 import orjson
 
@@ -27,9 +26,6 @@ from kube32_sim.storage.objects import StoredObject
 
 ATTEMPTS = 100
 """How often a write begins anew because its object has changed meanwhile; then it is a conflict."""
-
-Stored: TypeAlias = Any
-"""A `StoredObject`, as the store's `Change` has it."""
 
 
 class Moved(Exception):
@@ -106,7 +102,7 @@ class Waiting:
         return seen
 
 
-async def retried(asked: Asked, write: Callable[[], Awaitable[Stored]]) -> Stored:
+async def retried(asked: Asked, write: Callable[[], Awaitable[StoredObject]]) -> StoredObject:
     """What `write` answers, as soon as it does not raise Moved; ApiError 409 where that is too often."""
     for _ in range(ATTEMPTS):
         try:

@@ -93,12 +93,12 @@ class Stored(Protocol):
 class Change:
     """What a write did.  `changed` is False for an update that changed nothing."""
 
-    stored: Any
-    previous: Any | None
+    stored: StoredObject
+    previous: StoredObject | None
     changed: bool
 
 
-Updater = Callable[[Any], JsonObject | Remove | None]
+Updater = Callable[["StoredObject"], JsonObject | Remove | None]
 """(current Stored) -> the new object, `Remove`, or None for no change; raises to refuse."""
 
 
