@@ -7,7 +7,7 @@ adding a type is adding a row (built-in rows are in `builtin.py`; a CustomResour
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -76,6 +76,15 @@ class ResourceType:
         return next((sub for sub in self.subresources if sub.name == name), None)
 
 
+def _bare(row: ResourceType) -> ResourceType:
+    """What is remembered of a type that has gone: no schema, and nothing that is made of one."""
+    if row.custom is None:
+        return row
+    from kube32_sim.api.strategies.base import Strategy
+
+    return replace(row, custom=None, columns=None, strategy=Strategy())
+
+
 class ResourceTable:
     """The rows, found by path or by kind.  Mutable: custom resources come and go; `changed` counts changes."""
 
@@ -102,7 +111,8 @@ class ResourceTable:
             del self._by_path[row.group, row.version, row.plural]
             del self._by_kind[row.group, row.version, row.kind]
         if self._by_storage.get(row.storage) is row:
-            self._gone[row.storage] = self._by_storage.pop(row.storage)
+            del self._by_storage[row.storage]
+            self._gone[row.storage] = _bare(row)
         self.changed += 1
 
     def by_path(self, group: str, version: str, plural: str) -> ResourceType | None:

@@ -196,7 +196,9 @@ class CustomTypes:
         for row in served.rows:
             self._table.remove(row)
         if served.rows:
-            self._ended(served.rows[0].storage, True)
+            storage = served.rows[0].storage
+            self._store.retype(storage, self._table.by_storage(storage), lambda obj: obj)
+            self._ended(storage, True)
         await self._keep_api_services(served.rows, [])
 
     # the end

@@ -65,8 +65,8 @@ class Update:
 class Patch:
     """Merge patch of one object or its subresource.
 
-    if_refused: the patch to make instead where a Create or Delete before it was refused; `{error}` in its texts stands for the
-    message of the refusal.  An empty patch is not made.
+    if_refused: the patch to make instead where a Create or Delete before it was refused; `{error}` in its texts stands
+    for the message of the refusal.  An empty patch is not made.
     """
 
     resource: Resource

@@ -66,6 +66,8 @@ async def test_a_definition_goes_with_its_last_object(cluster: Cluster) -> None:
     assert (await refused(cluster.client.list(WIDGETS))).code == 404
     assert (await refused(cluster.client.get(API_SERVICES, "", "v1.example.com"))).code == 404
 
+    assert cluster.registry.table.by_storage(("example.com", "widgets")).custom is None, "its schema is forgotten"
+
     await define(cluster, scope="Cluster")
     assert (await cluster.client.list(WIDGETS)).items == []
     await cluster.client.create(WIDGETS, "", custom("again"))
