@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, Protocol
 
-import yaml
+import orjson
 from google.protobuf import duration_pb2, timestamp_pb2
 
 from kube32_sim.api.cel.descriptors import KUBERNETES_TYPES, new_pool
@@ -112,7 +112,12 @@ def _config(
         "variables": [{"name": name, "type": kind} for name, kind in variables],
         "functions": [{"name": name, "overloads": declared} for name, declared in functions.items()],
     }
-    return yaml.dump(config, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+    return _in_yaml(config)
+
+
+def _in_yaml(config: Mapping[str, Any]) -> str:
+    """A configuration as the library reads it; all JSON is YAML, and is made at once."""
+    return orjson.dumps(config).decode()
 
 
 def _signature(overload: Overload) -> str:
@@ -236,7 +241,7 @@ _HELPERS = {
 def _helper(name: str) -> Expression:
     from cel_expr_python import cel
 
-    config = cel.NewEnvConfigFromYaml(yaml.safe_dump({"extensions": [_OPTIONAL]}))
+    config = cel.NewEnvConfigFromYaml(_in_yaml({"extensions": [_OPTIONAL]}))
     environment = cel.NewEnv(config=config, variables={"text": cel.Type.STRING})
     return running_environment().deserialize(environment.compile(_HELPERS[name]).serialize())
 
