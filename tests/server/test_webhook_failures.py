@@ -18,6 +18,7 @@ from kube32_sim.client import DEPLOYMENTS, NAMESPACES, SERVICES, Resource
 from kube32_sim.cluster import Cluster
 from kube32_sim.http_client import HttpClient
 from kube32_sim.options import ServeOptions
+from kube32_sim.registry.waiting import ATTEMPTS
 from kube32_sim.webhooks.connecting import Resolver, Unreachable
 from tests.support.objects import MAPS, config_map
 from tests.support.webhook import ALLOWED, MUTATING, VALIDATING, Hook, certificates, labelled, patched, refused, rule
@@ -266,7 +267,7 @@ async def test_an_object_that_changes_while_webhooks_are_asked(bare: Cluster, ho
 
 async def test_one_that_changes_every_time_ends_as_a_conflict(bare: Cluster, hook: Hook) -> None:
     await bare.client.create(MAPS, "default", config_map("a"))
-    count = iter(range(100))
+    count = iter(range(1000))
 
     def answer(request: Object) -> Object:
         stored = bare.store.get(("", "configmaps"), "default/a")
@@ -277,7 +278,7 @@ async def test_one_that_changes_every_time_ends_as_a_conflict(bare: Cluster, hoo
 
     await hook.configure(bare, VALIDATING, "v", rule(["configmaps"], ["UPDATE"]), answer=answer)
     error = await refused(bare.client.patch(MAPS, "default", "a", {"data": {"mine": "1"}}))
-    assert (error.code, len(hook.reviews)) == (409, 20)
+    assert (error.code, len(hook.reviews)) == (409, ATTEMPTS)
 
 
 async def test_what_went_while_webhooks_were_asked(bare: Cluster, hook: Hook) -> None:
