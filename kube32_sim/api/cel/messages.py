@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from kube32_sim.api.structural.pattern_errors import refusal
+
 LIMIT_EXCEEDED = "operation cancelled: actual cost limit exceeded"
 """What cel-go says when an expression has used up what a single one may cost."""
 
@@ -76,9 +78,9 @@ def _undeclared(found: re.Match[str]) -> str:
 
 def evaluation_message(text: str) -> str:
     """An error met during evaluation as cel-go words it."""
-    pattern = text.partition("invalid regular expression: ")[2]
-    if pattern:
-        return regex_message(pattern)
+    refused = text.partition("invalid regular expression: ")[2]
+    if refused:
+        return str(refusal(refused, refused))
     return _first(re.sub(r" \[[A-Z_]+\]$", "", _CODE.sub("", text)), _EVALUATE, every=False)
 
 
@@ -89,16 +91,3 @@ def _first(text: str, rules: tuple[tuple[re.Pattern[str], str], ...], *, every: 
             return changed
         text = changed
     return text
-
-
-_REPETITION = r"missing argument to repetition operator: `\1`"
-_REGEX = (
-    (re.compile(r"^missing ([\])]): (.*)$", re.DOTALL), r"missing closing \1: `\2`"),
-    (re.compile(r"^no argument for repetition operator: (.*)$", re.DOTALL), _REPETITION),
-    (re.compile(r"^(.*?): (.*)$", re.DOTALL), r"\1: `\2`"),
-)
-
-
-def regex_message(text: str) -> str:
-    """What is wrong with a pattern, as Go's regexp words it: ``error parsing regexp: missing closing ]: `[` ``."""
-    return "error parsing regexp: " + _first(text, _REGEX, every=False)

@@ -185,6 +185,7 @@ _IP = "parse error during conversion from string: ParseAddr"
         ("'a'.find('[')", "Illegal regex: error parsing regexp: missing closing ]: `[`"),
         ("'a'.findAll('(')", "Illegal regex: error parsing regexp: missing closing ): `(`"),
         ("'a'.matches('*' + '')", "error parsing regexp: missing argument to repetition operator: `*`"),
+        ("'a'.matches('(?=b)' + '')", "error parsing regexp: invalid or unsupported Perl syntax: `(?=`"),
         ("quantity('x')", FORMAT_WRONG),
         ("quantity('1.5').asInteger()", "cannot convert value to integer"),
         ("url('../x')", 'URL parse error during conversion from string: parse "../x": invalid URI for request'),
