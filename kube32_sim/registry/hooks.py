@@ -127,7 +127,12 @@ class WriteHooks:
             await follow(stored)
 
     def after(self, storage: tuple[str, str], follow: Callable[[StoredObject], Awaitable[None]]) -> None:
-        """Await `follow` with every object of a type that was just stored (or was deleted: then its last state)."""
+        """Await `follow` with every object of a type that was just stored (or was deleted: then its last state).
+
+        There is one follower a type; ValueError for another.
+        """
+        if storage in self._followers:
+            raise ValueError(f"{storage[1]} are followed already")
         self._followers[storage] = follow
 
 

@@ -31,7 +31,8 @@ def test_what_may_be_stored_may_lie_deeper_in_what_is_made_of_it() -> None:
     """What managers own of an object is as deep as the object, and lies in its metadata."""
     deepest = max(depth for depth in range(300) if fits(depth))
     managed = {"metadata": {"managedFields": [{"fieldsV1": orjson.loads(nested(deepest))}]}}
-    orjson.dumps({"kind": "List", "items": [managed]})
+    listed = {"kind": "List", "items": [managed]}
+    assert orjson.loads(orjson.dumps(listed)) == listed
 
 
 def fits(depth: int) -> bool:
