@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import clients
-from tests.support.helm import Helm
+from tests.support.helm import Helm, remarks
 from tests.support.kubectl import Kubectl
 from tests.support.servers import Server
 
@@ -147,3 +147,18 @@ def test_helm_4_applies_on_the_server(helm, kubectl):
         helm.quietly("upgrade", "lamp", CHART, "--set=greeting=hello again")
     data = kubectl.json("get", "configmap/lamp")["data"]
     assert (data["greeting"] != "mine", data["more"]) == (True, "too")
+
+
+def test_only_what_helm_cancels_itself_is_passed_over() -> None:
+    begun = (
+        'I1201 03:16:15.919567    7879 reflector.go:664] "Warning: watch ended with error" type="/v1, Kind=Pod" err="'
+    )
+    stream = r"an error on the server (\"unable to decode an event from the watch stream: "
+    end = r'\") has prevented the request from succeeding"' + "\n"
+    assert remarks(begun + stream + "context canceled" + end) == ""
+    for other in (
+        begun + stream + "unexpected EOF" + end,
+        "WARNING: context canceled\n",
+        f"W{begun[1:]}context canceled",
+    ):
+        assert remarks(other) == other
