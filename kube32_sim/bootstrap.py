@@ -32,7 +32,6 @@ from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.computed import ENDPOINTS, SLICES
 from kube32_sim.registry.rbac import RulesWriter
 from kube32_sim.registry.registry import Registry
-from kube32_sim.storage.immediate import run_now
 from kube32_sim.storage.interface import KeyExists, Store
 
 log = logging.getLogger(__name__)
@@ -104,7 +103,7 @@ async def bootstrap(client: LocalClient, network: ipaddress.IPv4Network, port: i
     await _flow_control(client.of("api-priority-and-fairness-config-producer-v1"))
 
 
-def make_roles(registry: Registry) -> None:
+async def make_roles(registry: Registry) -> None:
     """The roles and bindings of every API server that goes by them.
 
     They go to the store at once: there are more than a hundred at each start, and a test knows that a client who
@@ -118,7 +117,7 @@ def make_roles(registry: Registry) -> None:
         obj = {**made.obj, "metadata": metadata}
         steps.fields.created(steps.writer(asked), obj)
         with suppress(KeyExists):
-            run_now(store.create(row.storage, asked.key, obj))
+            await store.create(row.storage, asked.key, obj)
 
 
 def rules_writer(client: LocalClient) -> RulesWriter:
@@ -149,7 +148,7 @@ async def _flow_control(client: LocalClient) -> None:
             await consumer.update(FLOW_SCHEMAS, "", {**made, "status": status}, subresource="status")
 
 
-def make_endpoints(store: Store, ids: Ids, now: str, host: str, port: int) -> None:
+async def make_endpoints(store: Store, ids: Ids, now: str, host: str, port: int) -> None:
     """The endpoints of default/kubernetes, which no rule computes: they name the server itself.
 
     They go to the store at once, for nobody could write them: Endpoints are computed, or may name no loopback address.
@@ -158,7 +157,7 @@ def make_endpoints(store: Store, ids: Ids, now: str, host: str, port: int) -> No
     for storage, obj in ((ENDPOINTS, own_endpoints(address, port)), (SLICES, own_slice(address, port))):
         obj["metadata"] |= {"uid": ids.uid(), "creationTimestamp": now}
         with suppress(KeyExists):
-            run_now(store.create(storage, f"default/{NAME}", obj))
+            await store.create(storage, f"default/{NAME}", obj)
 
 
 @contextmanager

@@ -51,7 +51,8 @@ from kube32_sim.server.app import ApiServer
 from kube32_sim.server.authentication import Authenticator, read_tokens
 from kube32_sim.server.documents import CustomDefinitions, Documents
 from kube32_sim.server.handler import Handler
-from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.interface import Store
+from kube32_sim.storage.opening import open_store
 from kube32_sim.storage.watching import Hub
 from kube32_sim.webhooks.dispatching import Dispatcher
 
@@ -64,6 +65,16 @@ class Stoppable(Protocol):
     """Anything with an end."""
 
     async def stop(self) -> None: ...
+
+
+class _Closing:
+    """The end of a store: the last thing to stop."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def stop(self) -> None:
+        await self._store.close()
 
 
 class Cluster:
@@ -90,11 +101,13 @@ class Cluster:
         options = self.options
         virtual = options.clock == "virtual"
         self.clock: Clock = VirtualClock() if virtual else RealClock()
+        table = builtin_table()
+        self.store: Store = await open_store(options.store_place, table, self.clock)
+        self._stack.append(_Closing(self.store))
         seed = options.seed if options.seed is not None else (0 if virtual else None)
         self.ids = Ids(seed)
-        table = builtin_table()
-        self.store = MemoryStore(table, self.clock)
         self.hub = Hub(self.store, self.clock.gauge)
+        shown = Hub(self.store, self.clock.gauge, kept=True)
         self._known, self._token = self._tokens()
         scheduler = make_scheduler(options, self.store)
         low, high = options.node_ports.start, options.node_ports.stop - 1
@@ -104,7 +117,7 @@ class Cluster:
         self.hooks = hooks
         computed = None
         if "endpoints" in options.loops:
-            computed = ComputedEndpoints(self.store, self.hub, self.clock, self.ids)
+            computed = ComputedEndpoints(self.store, (self.hub, shown), self.clock, self.ids)
         self.registry = Registry(
             table,
             self.store,
@@ -119,18 +132,18 @@ class Cluster:
         )
         clocks = Clocks(self.clock, self.ids)
         self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
-        hooks.follow(self.store, self.clock.gauge)
+        hooks.follow(self.store, self.clock)
         self._ask_others(table)
         self.client = LocalClient(self.registry, self.hub)
         self.recorder = make_recorder(self.client, self.clock)
-        await self._start_server()
+        await self._start_server(shown)
         await bootstrap(self.client.of(API_SERVER), options.service_network, self.port)
         if "RBAC" in options.authorization_modes:
-            make_roles(self.registry)
+            await make_roles(self.registry)
         if options.loops:
             collector = self.client.of(AGGREGATOR, service_account("kube-system", AGGREGATOR))
             hooks.after(CLUSTER_ROLES, Aggregation(self.store, rules_writer(collector)).follow)
-        make_endpoints(self.store, self.ids, self.clock.timestamp(), options.host, self.port)
+        await make_endpoints(self.store, self.ids, self.clock.timestamp(), options.host, self.port)
         self.recorder.start()
         self._stack.append(self.recorder)
         ca = (self.access.ca or b"").decode()
@@ -158,7 +171,8 @@ class Cluster:
         for event in creation_events(pod):
             self.recorder.record(event)
 
-    async def _start_server(self) -> None:
+    async def _start_server(self, hub: Hub) -> None:
+        """hub: of the watchers outside."""
         from kube32_sim.server import tls
 
         options = self.options
@@ -168,13 +182,13 @@ class Cluster:
             context, ca = tls.self_signed_context(options.host, RealClock().now())
         elif options.tls_cert is not None and options.tls_key is not None:
             context, ca = tls.context_from_files(options.tls_cert, options.tls_key)
-        metrics = Metrics(self.store, self.hub)
+        metrics = Metrics(self.store, hub)
         computed = COMPUTED if "endpoints" in options.loops else ()
         documents = Documents(
             self.registry.table, metrics.text, lambda: self._ready, CustomDefinitions(self.store), computed
         )
         authenticator = Authenticator(Tokens(self._known, self.clock.now, self.registry.lookup))
-        handler = Handler(self.registry, self.hub, authenticator, documents)
+        handler = Handler(self.registry, hub, authenticator, documents)
         customs = CustomTypes(self.registry, handler.streams.end_of)
         self.hooks.after(DEFINITIONS, customs.follow)
         await customs.begin()

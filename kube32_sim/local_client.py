@@ -81,6 +81,7 @@ class LocalClient:
 
     async def get(self, resource: Resource, namespace: str, name: str) -> JsonObject:
         row = self._row(resource)
+        await self._registry.bring_up_to_date(row)
         return self._shown(row, self._registry.get(self._asked(row, namespace, name)).copy())
 
     async def list(
@@ -93,7 +94,7 @@ class LocalClient:
         at: str = "",
     ) -> ListResult:
         row = self._row(resource)
-        self._registry.bring_up_to_date(row)
+        await self._registry.bring_up_to_date(row)
         selection = _selection(row, namespace, label_selector, field_selector)
         if not row.stored:
             page = self._registry.own.page(row, selection)
@@ -118,7 +119,7 @@ class LocalClient:
         row = self._row(resource)
         selection = _selection(row, namespace, label_selector, field_selector)
         since = parse_resource_version(resource_version)
-        self._registry.bring_up_to_date(row)
+        await self._registry.bring_up_to_date(row)
         if since is not None and since > self._registry.store.revision:
             raise errors.timeout_rv_too_large(since, self._registry.store.revision)
         queue: deque[tuple[str, StoredObject] | None] = deque()

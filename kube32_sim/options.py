@@ -38,6 +38,8 @@ MOST_LINUX = 16384
 
 AUTHORIZATION_MODES = ("AlwaysAllow", "RBAC", "AlwaysDeny")
 """What `--authorization-mode` knows."""
+ETCD_PREFIX = "kube32-sim"
+"""Of keys in etcd unless the store's address says another."""
 _OTHER_MODES = ("ABAC", "Node", "Webhook")
 """What kube-apiserver knows besides."""
 
@@ -86,6 +88,44 @@ def authorization_modes(selection: str) -> tuple[str, ...]:
         if modes.count(mode) > 1:
             raise OptionError(f"--authorization-mode: {mode} is there twice")
     return tuple(modes)
+
+
+@dataclass(frozen=True, slots=True)
+class StorePlace:
+    """Where objects are kept.  kind: `memory`, `sqlite` or `etcd`."""
+
+    kind: str
+    path: Path = Path()
+    """Of the SQLite file."""
+    endpoints: tuple[tuple[str, int], ...] = ()
+    """(host, port) of etcd's members."""
+    prefix: str = ""
+    """Of all keys in etcd, with a slash at its beginning and none at its end."""
+
+
+def store_place(url: str) -> StorePlace:
+    """`memory`, `sqlite:PATH` or `etcd://HOST:PORT[,HOST:PORT…][/PREFIX]`."""
+    if url == "memory":
+        return StorePlace("memory")
+    scheme, colon, rest = url.partition(":")
+    if scheme == "sqlite" and colon:
+        if not rest or rest.endswith("/"):
+            raise OptionError(f"--store: {url!r} names no file; say sqlite:PATH")
+        return StorePlace("sqlite", path=Path(rest).expanduser())
+    if scheme == "etcd" and rest.startswith("//"):
+        hosts, _, prefix = rest[2:].partition("/")
+        prefix = "/".join(part for part in prefix.split("/") if part)
+        endpoints = tuple(_endpoint(url, host) for host in hosts.split(","))
+        return StorePlace("etcd", endpoints=endpoints, prefix=f"/{prefix or ETCD_PREFIX}")
+    raise OptionError(f"--store: {url!r} is none of memory, sqlite:PATH and etcd://HOST:PORT[,HOST:PORT...][/PREFIX]")
+
+
+def _endpoint(url: str, text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not _is_number(port) or not 1 <= int(port) <= 65535:
+        raise OptionError(f"--store: {text!r} in {url!r} is no HOST:PORT of an etcd member")
+    return host, int(port)
 
 
 def mixed_boards(text: str) -> dict[str, int]:
@@ -159,7 +199,7 @@ class ServeOptions:
         check_pace(self.node_lease_duration_seconds, self.node_status_update_frequency)
         _check_words(self)
         _check_access(self)
-        _ = self.loops, self.service_network, self.node_ports, self.authorization_modes
+        _ = self.loops, self.service_network, self.node_ports, self.authorization_modes, self.store_place
 
     @property
     def loops(self) -> frozenset[str]:
@@ -168,6 +208,10 @@ class ServeOptions:
     @property
     def authorization_modes(self) -> tuple[str, ...]:
         return authorization_modes(self.authorization_mode) if self.authorization_mode else ("RBAC",)
+
+    @property
+    def store_place(self) -> StorePlace:
+        return store_place(self.store)
 
     @property
     def tls(self) -> bool:
@@ -248,8 +292,6 @@ def check_pace(lease: int, report: float) -> None:
 def _check_words(options: ServeOptions) -> None:
     if options.clock not in ("real", "virtual"):
         raise OptionError(f"--clock: {options.clock!r} is neither real nor virtual")
-    if options.store != "memory":
-        raise OptionError(f"--store: {options.store!r} is not supported by this version; it keeps everything in memory")
 
 
 def _check_access(options: ServeOptions) -> None:

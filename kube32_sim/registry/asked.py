@@ -57,7 +57,13 @@ class Hooks(Protocol):
 
     def before_update(self, row: ResourceType, obj: JsonObject, old: JsonObject, context: Context) -> Sequence[str]: ...
 
-    def created(self, row: ResourceType, stored: StoredObject) -> None: ...
+    def decides(self, row: ResourceType, namespace: str) -> Sequence[str]:
+        """On what else it is decided in a write of such an object (see `Store.deciding`)."""
+
+    async def reserve(self, row: ResourceType, obj: JsonObject, before: JsonObject | None, now: str) -> None:
+        """What has to be stored before a new object is, or after an object has become another."""
+
+    async def created(self, row: ResourceType, stored: StoredObject) -> None: ...
 
     async def settled(self, row: ResourceType, stored: StoredObject) -> None:
         """After a create, update or delete that was stored, before it is answered: what must follow at once."""
@@ -68,4 +74,4 @@ class Computed(Protocol):
 
     storages: frozenset[Storage]
 
-    def refresh(self, storage: Storage) -> None: ...
+    async def refresh(self, storage: Storage) -> None: ...

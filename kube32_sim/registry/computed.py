@@ -9,17 +9,20 @@ is kept once somebody has looked, so a change costs the Services and the one pod
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from kube32_sim.api.endpoint_slices import SERVICE_LABEL, slices_of
 from kube32_sim.api.endpoints import Entry, endpoints_of, entries_of, has_endpoints
 from kube32_sim.api.selectors import label_set
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
-from kube32_sim.storage.immediate import run_now
-from kube32_sim.storage.interface import JsonObject, Storage, Store
+from kube32_sim.storage.interface import JsonObject, KeyExists, KeyMissing, Storage, Store, Unavailable
 from kube32_sim.storage.objects import Event, StoredObject
 from kube32_sim.storage.watching import Hub
+
+log = logging.getLogger(__name__)
 
 SERVICES, PODS = ("", "services"), ("", "pods")
 ENDPOINTS, SLICES = ("", "endpoints"), ("discovery.k8s.io", "endpointslices")
@@ -68,9 +71,11 @@ class Selecting:
 class ComputedEndpoints:
     storages = frozenset(COMPUTED)
 
-    def __init__(self, store: Store, hub: Hub, clock: Clock, ids: Ids) -> None:
+    def __init__(self, store: Store, hubs: Iterable[Hub], clock: Clock, ids: Ids) -> None:
+        """hubs: where watchers are."""
         self._store = store
-        self._hub = hub
+        self._hubs = tuple(hubs)
+        self._turns = {storage: asyncio.Lock() for storage in COMPUTED}
         self._clock = clock
         self._ids = ids
         self._selecting: dict[str, Selecting] = {}
@@ -120,70 +125,82 @@ class ComputedEndpoints:
     def _touch(self, key: str) -> None:
         for dirty in self._dirty.values():
             dirty[key] = None
-        if not self._scheduled and any(map(self._hub.watching, COMPUTED)):
+        if not self._scheduled and any(map(self._watched, COMPUTED)):
             self._scheduled = True
-            self._clock.gauge.up()
-            asyncio.get_running_loop().call_soon(self._turn)
+            self._clock.spawn(self._turn(), "computed endpoints")
 
-    def _turn(self) -> None:
+    def _watched(self, storage: Storage) -> bool:
+        return any(hub.watching(storage) for hub in self._hubs)
+
+    async def _turn(self) -> None:
         self._scheduled = False
-        try:
-            for storage in filter(self._hub.watching, COMPUTED):
-                self.refresh(storage)
-        finally:
-            self._clock.gauge.down()
+        for storage in filter(self._watched, COMPUTED):
+            try:
+                await self.refresh(storage)
+            except Unavailable as error:
+                log.warning("watchers of %s are not told of changes: %s", storage[1], error)
 
     # what follows
 
-    def refresh(self, storage: Storage) -> None:
-        """Make what is stored of a type follow from the present Services and Pods."""
-        dirty, self._dirty[storage] = self._dirty[storage], {}
-        for key in dirty:
-            if storage == ENDPOINTS:
-                self._refresh_endpoints(key)
-            else:
-                self._refresh_slices(key)
+    async def refresh(self, storage: Storage) -> None:
+        """Make what is stored of a type follow from the present Services and Pods; raises Unavailable."""
+        turns = self._turns[storage]
+        if not self._dirty[storage] and not turns.locked():
+            return
+        async with turns:  # who comes while another is at it waits for him
+            while self._dirty[storage]:
+                key = next(iter(self._dirty[storage]))
+                del self._dirty[storage][key]
+                try:
+                    await (self._refresh_endpoints(key) if storage == ENDPOINTS else self._refresh_slices(key))
+                except BaseException:
+                    self._dirty[storage][key] = None
+                    raise
 
     def _entries(self, selecting: Selecting) -> list[Entry]:
         return selecting.learn(self._store.list(PODS, selecting.namespace) if selecting.entries is None else ())
 
-    def _refresh_endpoints(self, key: str) -> None:
+    async def _refresh_endpoints(self, key: str) -> None:
         selecting = self._selecting.get(key)
         if selecting is None:
             self._made_for.pop(key, None)
-            self._drop(ENDPOINTS, key)
+            await self._drop(ENDPOINTS, key)
             return
         uid = selecting.service["metadata"]["uid"]
         if self._made_for.get(key, uid) != uid:  # another Service of that name, whose Endpoints are others too
-            self._drop(ENDPOINTS, key)
+            await self._drop(ENDPOINTS, key)
         self._made_for[key] = uid
-        self._put(selecting, ENDPOINTS, key, endpoints_of(selecting.service, self._entries(selecting)))
+        await self._put(selecting, ENDPOINTS, key, endpoints_of(selecting.service, self._entries(selecting)))
 
-    def _refresh_slices(self, key: str) -> None:
+    async def _refresh_slices(self, key: str) -> None:
         selecting = self._selecting.get(key)
-        there = sorted(self._slices.pop(key, ()))
+        there = sorted(self._slices.get(key, ()))
         before = [stored.object() for one in there if (stored := self._store.get(SLICES, one)) is not None]
         made = slices_of(selecting.service, self._entries(selecting), before) if selecting is not None else []
         wanted = {f"{obj['metadata']['namespace']}/{obj['metadata']['name']}": obj for obj in made}
         for stale in (one for one in there if one not in wanted):
-            self._drop(SLICES, stale)
-        if selecting is not None and wanted:
-            self._slices[key] = set(wanted)
+            await self._drop(SLICES, stale)
+        self._slices[key] = set(wanted)
+        if not wanted:
+            del self._slices[key]
+        if selecting is not None:
             for slice_key, obj in wanted.items():
-                self._put(selecting, SLICES, slice_key, obj)
+                await self._put(selecting, SLICES, slice_key, obj)
 
-    def _drop(self, storage: Storage, key: str) -> None:
+    async def _drop(self, storage: Storage, key: str) -> None:
         if self._store.get(storage, key) is not None:
-            run_now(self._store.delete(storage, key, lambda _: None))
+            with suppress(KeyMissing):
+                await self._store.delete(storage, key, lambda _: None)
 
-    def _put(self, selecting: Selecting, storage: Storage, key: str, obj: JsonObject) -> None:
+    async def _put(self, selecting: Selecting, storage: Storage, key: str, obj: JsonObject) -> None:
         metadata = obj["metadata"]
         # They have been there since the Service was, whenever somebody first looked.
         metadata["creationTimestamp"] = selecting.service["metadata"]["creationTimestamp"]
         stored = self._store.get(storage, key)
         if stored is None:
             metadata["uid"] = self._ids.uid()
-            run_now(self._store.create(storage, key, obj))
+            with suppress(KeyExists):  # another process has computed the same
+                await self._store.create(storage, key, obj)
             return
         old = stored.object()
         kept = ("uid", "generation", "resourceVersion")
@@ -192,4 +209,5 @@ class ComputedEndpoints:
             return
         if "generation" in metadata and {**obj, "metadata": None} != {**old, "metadata": None}:
             metadata["generation"] += 1
-        run_now(self._store.update(storage, key, lambda _: obj))
+        with suppress(KeyMissing):
+            await self._store.update(storage, key, lambda current: obj if current.revision == stored.revision else None)

@@ -39,14 +39,14 @@ def _options(kind: str, query: Query) -> JsonObject:
     return made
 
 
-def refusal(registry: Registry, asked: Asked, container: str = "") -> errors.ApiError:
+async def refusal(registry: Registry, asked: Asked, container: str = "") -> errors.ApiError:
     """What to answer, since no containers run here; raises ApiError for what upstream refuses before it connects."""
     what, port = asked.subresource, ""
     if what == "proxy":
         name, port = _proxied(asked)
         asked = asked._replace(name=name)
     if asked.row.kind == "Service":
-        _check_service(registry, asked, port)
+        await _check_service(registry, asked, port)
     else:
         obj = registry.get(asked).object()
         if asked.row.kind == "Pod":
@@ -79,12 +79,12 @@ def _is_reachable(pod: JsonObject) -> bool:
     )
 
 
-def _check_service(registry: Registry, asked: Asked, port: str) -> None:
+async def _check_service(registry: Registry, asked: Asked, port: str) -> None:
     """A port that is given by its number is looked up in the Service; where to go then, in its Endpoints."""
     if port.isdecimal():
         registry.get(asked)
     row = registry.table.by_storage(("", "endpoints"))
-    registry.bring_up_to_date(row)
+    await registry.bring_up_to_date(row)
     registry.get(asked._replace(row=row, subresource=""))
 
 

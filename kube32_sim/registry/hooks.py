@@ -5,7 +5,7 @@ used of quotas where no loop counts it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from contextlib import suppress
 from typing import Any, Protocol
 
 from kube32_sim.api.admission import pod_topology, quota
@@ -13,11 +13,10 @@ from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.service_allocation import allocate
 from kube32_sim.api.strategies.base import Context
-from kube32_sim.clock import Gauge
+from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
 from kube32_sim.registry.service_addresses import ADDRESSES, Addresses, held_by, is_ours
-from kube32_sim.storage.immediate import run_now
-from kube32_sim.storage.interface import Store
+from kube32_sim.storage.interface import KeyMissing, Store
 from kube32_sim.storage.objects import Event, StoredObject
 
 JsonObject = dict[str, Any]
@@ -57,10 +56,10 @@ class WriteHooks:
         self._addresses: Addresses | None = None
         self._followers: dict[tuple[str, str], Callable[[StoredObject], Awaitable[None]]] = {}
 
-    def follow(self, store: Store, gauge: Gauge) -> None:
-        """Know which addresses and ports are held, now and from now on.  gauge: of the cluster's clock."""
+    def follow(self, store: Store, clock: Clock) -> None:
+        """Know which addresses and ports are held, now and from now on."""
         self._store = store
-        self._addresses = Addresses(store, self._ids, gauge)
+        self._addresses = Addresses(store, self._ids, clock)
         for stored in store.list(ADDRESSES):
             self._hold(stored, taken=True)
         store.subscribe(self._address_changed, [ADDRESSES])
@@ -99,7 +98,6 @@ class WriteHooks:
     def before_create(self, row: ResourceType, obj: JsonObject, context: Context) -> Sequence[str]:
         if row.storage == SERVICES:
             allocate(obj, None, self._allocators)
-            self._take(obj, None, context)
         elif self._binder is not None and row.storage == PODS:  # in a dry run too: it tells what would be stored
             self._binder.bind_on_create(obj, context.now)
             pod_topology.label(obj, context)
@@ -108,22 +106,29 @@ class WriteHooks:
     def before_update(self, row: ResourceType, obj: JsonObject, old: JsonObject, context: Context) -> Sequence[str]:
         if row.storage == SERVICES and not context.subresource:
             allocate(obj, old, self._allocators)
-            self._take(obj, old, context)
         return ()
 
-    def _take(self, service: JsonObject, before: JsonObject | None, context: Context) -> None:
-        if self._addresses is not None and not context.dry_run:
-            self._addresses.take(service, before, context.now)
+    def decides(self, row: ResourceType, namespace: str) -> Sequence[str]:
+        subjects = [row.plural] if row.storage == SERVICES or (row.storage == PODS and self._binder is not None) else []
+        if row.namespaced and self._store is not None and self._store.count_in(quota.QUOTAS, namespace):
+            subjects.append(f"resourcequotas/{namespace}")
+        return subjects
 
-    def created(self, row: ResourceType, stored: StoredObject) -> None:
+    async def reserve(self, row: ResourceType, obj: JsonObject, before: JsonObject | None, now: str) -> None:
+        if row.storage == SERVICES and self._addresses is not None:
+            await self._addresses.take(obj, before, now)
+
+    async def created(self, row: ResourceType, stored: StoredObject) -> None:
         if self._announce is not None and row.storage == PODS:
             self._announce(stored.object())
         if self._charges_quotas and row.namespaced and self._store is not None:
-            _charge(self._store, row, stored)
+            await _charge(self._store, row, stored)
 
     async def settled(self, row: ResourceType, stored: StoredObject) -> None:
         follow = self._followers.get(row.storage)
         if follow is not None:
+            if self._store is not None:
+                await self._store.kept(stored.revision)
             await follow(stored)
 
     def after(self, storage: tuple[str, str], follow: Callable[[StoredObject], Awaitable[None]]) -> None:
@@ -136,12 +141,11 @@ class WriteHooks:
         self._followers[storage] = follow
 
 
-def _charge(store: Store, row: ResourceType, stored: StoredObject) -> None:
+async def _charge(store: Store, row: ResourceType, stored: StoredObject) -> None:
+    def charged(current: StoredObject) -> JsonObject | None:
+        status = quota.charged(current.object(), row.storage, stored.object())
+        return None if status is None else {**current.copy(), "status": status}
+
     for each in store.list(quota.QUOTAS, stored.namespace):
-        status = quota.charged(each.object(), row.storage, stored.object())
-        if status is not None:
-            run_now(store.update(quota.QUOTAS, each.key, partial(_with_status, status)))
-
-
-def _with_status(status: JsonObject, current: StoredObject) -> JsonObject:
-    return {**current.copy(), "status": status}
+        with suppress(KeyMissing):
+            await store.update(quota.QUOTAS, each.key, charged)

@@ -12,8 +12,11 @@ before is then looked at again in the moment in which it is stored; an update of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
+
+import orjson
 
 from kube32_sim.api import admission, conversion, errors
 from kube32_sim.api.authorization import ALWAYS_ALLOW, Authorizer
@@ -32,8 +35,8 @@ from kube32_sim.registry.identity import check_named, fit_namespace, generated_n
 from kube32_sim.registry.lookup import StoreLookup
 from kube32_sim.registry.own import Own
 from kube32_sim.registry.steps import Change, Steps, Update
-from kube32_sim.registry.waiting import Admitted, Waiting, named_anew, retried
-from kube32_sim.storage.interface import JsonObject, KeyExists, KeyMissing, Remove, Store, Updater
+from kube32_sim.registry.waiting import ATTEMPTS, Admitted, Waiting, named_anew, retried
+from kube32_sim.storage.interface import JsonObject, KeyExists, KeyMissing, Outrun, Remove, Store, Updater
 from kube32_sim.storage.objects import StoredObject
 
 NAME_ATTEMPTS = 8
@@ -91,10 +94,10 @@ class Registry:
     def context(self, asked: Asked) -> Context:
         return self.steps.context(asked)
 
-    def bring_up_to_date(self, row: ResourceType) -> None:
+    async def bring_up_to_date(self, row: ResourceType) -> None:
         """Before a read: make computed objects show what follows from the present state."""
         if self._computed is not None and row.storage in self._computed.storages:
-            self._computed.refresh(row.storage)
+            await self._computed.refresh(row.storage)
 
     def refuse_computed(self, row: ResourceType, verb: str) -> None:
         """Types that are computed on every read cannot be written."""
@@ -105,9 +108,9 @@ class Registry:
     # reading
 
     def get(self, asked: Asked) -> StoredObject:
+        """Of a computed type as it was last brought up to date."""
         if not asked.row.stored:
             return self.own.get(asked)
-        self.bring_up_to_date(asked.row)
         stored = self.store.get(asked.row.storage, asked.key)
         if stored is None:
             raise errors.not_found(asked.row.group, asked.row.plural, asked.name)
@@ -139,18 +142,40 @@ class Registry:
         if stage is not None:
             warnings += await stage.validate(asked.name, obj)
             self.steps.admit_again(asked, obj, None)
-        if self.store.get(row.storage, asked.key) is not None:
-            raise self._exists(asked)
-        warnings += self.steps.complete_new(asked, obj)
-        if asked.dry_run:
+        stored, obj, found = await self._stored_new(asked, obj)
+        warnings += found
+        if stored is None:
             return Result(None, obj, created=True, warnings=warnings)
-        try:
-            change = await self.store.create(row.storage, asked.key, obj)
-        except KeyExists:
-            raise self._exists(asked) from None
-        self._hooks.created(row, change.stored)
-        await self._hooks.settled(row, change.stored)
-        return Result(change.stored, created=True, warnings=warnings)
+        await self._hooks.created(row, stored)
+        await self._hooks.settled(row, stored)
+        return Result(stored, created=True, warnings=warnings)
+
+    async def _stored_new(self, asked: Asked, obj: JsonObject) -> tuple[StoredObject | None, JsonObject, Sequence[str]]:
+        """What follows from the cluster, and the end of a create: (what is stored unless dry-run, as what, warnings).
+
+        Decided anew where others outran it.
+        """
+        row, store = asked.row, self.store
+        pristine = orjson.dumps(obj) if store.optimistic else b""
+        for _ in range(ATTEMPTS):
+            async with self._deciding(row, asked.namespace):
+                if store.get(row.storage, asked.key) is not None:
+                    raise self._exists(asked)
+                warnings = self.steps.complete_new(asked, obj)
+                if asked.dry_run:
+                    return None, obj, warnings
+                try:
+                    await self._hooks.reserve(row, obj, None, self.clock.timestamp())
+                    return (await store.create(row.storage, asked.key, obj)).stored, obj, warnings
+                except KeyExists:
+                    raise self._exists(asked) from None
+                except Outrun:
+                    obj = orjson.loads(pristine)
+        raise errors.conflict(row.group, row.plural, asked.name, errors.MODIFIED)
+
+    def _deciding(self, row: ResourceType, namespace: str) -> AbstractAsyncContextManager[None]:
+        subjects = self._hooks.decides(row, namespace) if self.store.optimistic else ()
+        return self.store.deciding(*subjects)
 
     def _free_name(self, asked: Asked, prefix: str) -> str:
         """A generated name that nothing has; the last one tried where chance is against us (then it is a 409)."""
@@ -176,6 +201,9 @@ class Registry:
         metadata = obj.setdefault("metadata", {})
         fit_namespace(asked, metadata)
         check_named(metadata, asked.name)
+        if self.store.optimistic:
+            pristine = orjson.dumps(obj)
+            return await self._change(asked, lambda current: orjson.loads(pristine), Update(patch=False))
         return await self._change(asked, lambda current: obj, Update(patch=False))
 
     async def patch(
@@ -227,7 +255,11 @@ class Registry:
             return self._settle(asked, admitted.obj, current, outcome)
 
         async def write(chosen: Updater) -> StoredObject:
-            return (await self.store.update(row.storage, asked.key, chosen, always=self._is_report(asked))).stored
+            async with self._deciding(row, asked.namespace):
+                done = await self.store.update(row.storage, asked.key, chosen, always=self._is_report(asked))
+                if done.changed and done.previous is not None and not outcome.removed:
+                    await self._hooks.reserve(row, outcome.obj, done.previous.object(), self.clock.timestamp())
+                return done.stored
 
         async def wait_and_write() -> StoredObject:
             return await write(partial(waited, await self._waiting.updated(asked, change, how, through)))

@@ -5,16 +5,14 @@ As there, the object is there before the Service that it is for, and goes after 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
 from kube32_sim.api.validation.addresses import is_ipv6, parse_ip
-from kube32_sim.clock import Gauge
+from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
-from kube32_sim.storage.immediate import run_now
-from kube32_sim.storage.interface import KeyExists, KeyMissing, Store
+from kube32_sim.storage.interface import KeyExists, KeyMissing, Store, Unavailable
 from kube32_sim.storage.objects import StoredObject
 
 JsonObject = dict[str, Any]
@@ -68,39 +66,34 @@ def address_object(name: str, service: JsonObject, uid: str, now: str) -> JsonOb
 
 
 class Addresses:
-    """Keeps the objects in step with the Services of a store.  gauge: busy while some are still to be deleted."""
+    """Keeps the objects in step with the Services of a store."""
 
-    def __init__(self, store: Store, ids: Ids, gauge: Gauge) -> None:
+    def __init__(self, store: Store, ids: Ids, clock: Clock) -> None:
         self._store = store
         self._ids = ids
-        self._gauge = gauge
+        self._clock = clock
 
-    def take(self, service: JsonObject, before: JsonObject | None, now: str) -> None:
+    async def take(self, service: JsonObject, before: JsonObject | None, now: str) -> None:
         """Make the objects of the addresses that a Service is about to have."""
         for name in sorted(held_by(service) - held_by(before)):
             obj = address_object(name, service, self._ids.uid(), now)
-            try:
-                run_now(self._store.create(ADDRESSES, name, obj))
-            except KeyExists:
-                continue  # left over from a Service of the same moment
+            with suppress(KeyExists):  # left over from a Service of the same moment
+                await self._store.create(ADDRESSES, name, obj)
 
     def give_back(self, names: Iterable[str]) -> None:
         """Delete objects once the write that gave their addresses back is done."""
-        self._gauge.up()
-        asyncio.get_running_loop().call_soon(self._turn, tuple(sorted(names)))
+        self._clock.spawn(self._dropped(tuple(sorted(names))), "addresses given back")
 
-    def _turn(self, names: Iterable[str]) -> None:
-        try:
+    async def _dropped(self, names: Iterable[str]) -> None:
+        with suppress(Unavailable):  # whoever looks for objects without a Service finds them
             for name in names:
-                self._drop(name)
-        finally:
-            self._gauge.down()
+                await self._drop(name)
 
-    def _drop(self, name: str) -> None:
+    async def _drop(self, name: str) -> None:
         stored = self._store.get(ADDRESSES, name)
         if stored is not None and is_ours(stored.object()) and not self._in_use(stored):
             with suppress(KeyMissing):
-                run_now(self._store.delete(ADDRESSES, name, lambda _: None))
+                await self._store.delete(ADDRESSES, name, lambda _: None)
 
     def _in_use(self, stored: StoredObject) -> bool:
         """Whether the Service is back already, with the same address."""

@@ -15,10 +15,22 @@ from kube32_sim.server.answers import JSON_HEADERS
 
 class Call:
     """accepted: the form of the answer.  stream_headers: of an answer that is a stream.  warnings: of the body, told
-    also where the request is refused in the end.
+    also where the request is refused in the end.  seen: the newest revision that the answer tells of; 0: of whatever
+    there was.
     """
 
-    __slots__ = ("accepted", "info", "query", "request", "row", "stream_headers", "subresource", "user", "warnings")
+    __slots__ = (
+        "accepted",
+        "info",
+        "query",
+        "request",
+        "row",
+        "seen",
+        "stream_headers",
+        "subresource",
+        "user",
+        "warnings",
+    )
 
     def __init__(
         self, request: web.BaseRequest, info: RequestInfo, query: Query, user: User, target: paths.Target
@@ -31,6 +43,7 @@ class Call:
         self.accepted = media.PLAIN
         self.stream_headers = CIMultiDict(JSON_HEADERS)
         self.warnings: list[str] = []
+        self.seen = 0
 
     def asked(self, wanted: options.WriteOptions = options.PLAIN_WRITE) -> Asked:
         info = self.info

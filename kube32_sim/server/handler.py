@@ -24,6 +24,7 @@ from kube32_sim.server.authorization import attributes_of, demand, demand_creati
 from kube32_sim.server.call import Call
 from kube32_sim.server.documents import Documents, has_route
 from kube32_sim.server.verbs import Verbs
+from kube32_sim.storage.interface import Unavailable
 from kube32_sim.storage.watching import Hub
 
 log = logging.getLogger(__name__)
@@ -89,7 +90,11 @@ class Handler:
         try:
             demand_creation(self._registry, call)
             response = await self._verbs(call, accept)
+            while not await self._verbs.kept(call, response):
+                response = await self._verbs(call, accept)
         except ApiError as error:
+            if not isinstance(error, Unavailable):
+                await self._registry.store.kept(self._registry.store.revision)
             error.headers = (*error.headers, *map(_warning, dict.fromkeys((*told, *call.warnings, *error.warnings))))
             raise
         if not response.prepared:

@@ -163,12 +163,12 @@ class Stream:
     def _past(self) -> list[tuple[str, StoredObject]]:
         """What to send before going live, from one instant (raises Compacted before anything was sent)."""
         since = self._options.since
-        self._start = self._store.revision
+        self._start = at = self._hub.position
         if since is None:
-            present = list_page(self._store, self._row, self._selection).items if self._options.initial else ()
-            return [("ADDED", stored) for stored in present]
+            present = self._options.initial and list_page(self._store, self._row, self._selection, revision=at).items
+            return [("ADDED", stored) for stored in present or ()]
         events = self._store.events_since(self._row.storage, since)
-        seen = (self._selection.transition(event) for event in events)
+        seen = (self._selection.transition(event) for event in events if event.revision <= at)
         return [step for step in seen if step is not None]
 
     async def _catch_up(self, response: web.StreamResponse, past: list[tuple[str, StoredObject]]) -> None:

@@ -32,7 +32,7 @@ from kube32_sim.server.incoming import read_body
 from kube32_sim.server.log_following import LogStream
 from kube32_sim.server.long_lists import send_list
 from kube32_sim.server.streaming import DEFAULT_TIMEOUT, Stream, Streams, WatchOptions
-from kube32_sim.storage.interface import Compacted, JsonObject
+from kube32_sim.storage.interface import Compacted, JsonObject, Unavailable
 from kube32_sim.storage.watching import Hub
 
 READING = frozenset(("get", "list", "watch"))
@@ -67,6 +67,22 @@ class Verbs:
             self._registry.refuse_computed(call.row, verb)
         call.accepted = media.negotiate(accept, call.row, watch=verb == "watch", collection=verb == "list")
         return await self._verbs[verb](call)
+
+    async def kept(self, call: Call, response: web.StreamResponse) -> bool:
+        """Wait until everything that an answer tells of is kept for good.
+
+        False where a read has to be repeated, because it told of what was undone; raises Unavailable for a write.
+        """
+        if response.prepared:
+            return True
+        store = self._registry.store
+        try:
+            await store.kept(call.seen or store.revision)
+        except Unavailable:
+            if call.info.verb not in READING:
+                raise
+            return False
+        return True
 
     # forms
 
@@ -106,14 +122,16 @@ class Verbs:
 
     # reading
 
-    def _refuse_future(self, version: int | None) -> None:
-        if version is not None and version > self._registry.store.revision:
+    async def _refuse_future(self, version: int | None) -> None:
+        if version is not None and not await self._registry.store.reached(version):
             raise errors.timeout_rv_too_large(version, self._registry.store.revision)
 
     async def _get(self, call: Call) -> web.StreamResponse:
-        self._refuse_future(options.get_options(call.query))
+        await self._refuse_future(options.get_options(call.query))
         form = self._form(call, is_list=False)
+        await self._registry.bring_up_to_date(call.row)
         stored = self._registry.get(call.asked())
+        call.seen = stored.revision
         body = form.one(call.row, stored)
         if call.accepted is media.PLAIN:
             return web.Response(body=body, headers=CIMultiDict(JSON_HEADERS))
@@ -123,9 +141,9 @@ class Verbs:
         wanted = options.list_options(call.query, call.row)
         form = self._form(call, is_list=True)
         version = wanted.resource_version
-        self._refuse_future(version)
+        await self._refuse_future(version)
         exact = wanted.match == "Exact" or (version and wanted.limit and not wanted.match)
-        self._registry.bring_up_to_date(call.row)
+        await self._registry.bring_up_to_date(call.row)
         selection = select(call.row, call.info.namespace, wanted.labels, wanted.fields)
         if not call.row.stored:
             page = self._registry.own.page(call.row, selection, wanted.continue_)
@@ -138,15 +156,17 @@ class Verbs:
             limit=0 if version == 0 and not wanted.continue_ else wanted.limit,
             continue_token=wanted.continue_,
         )
+        call.seen = page.revision
+        await self._registry.store.kept(page.revision)
         return await send_list(call.request, call.stream_headers, call.accepted, form, call.row, page)
 
     async def _watch(self, call: Call) -> web.StreamResponse:
         name = call.info.name
         wanted = options.list_options(call.query, call.row, watch=True, name=name)
         form = self._form(call, is_list=False)
-        self._registry.bring_up_to_date(call.row)
+        await self._registry.bring_up_to_date(call.row)
         version, initial = wanted.resource_version, wanted.send_initial_events
-        self._refuse_future(version)
+        await self._refuse_future(version)
         if initial is not None:
             since, present = (None, True) if initial else (version or None, False)
         else:
@@ -254,7 +274,7 @@ class Verbs:
         if name in ("exec", "attach", "portforward", "proxy"):
             container = (call.query.get("container") or ("",))[0]
             await connections.admit(self._registry, call.asked(), call.query)
-            raise connections.refusal(self._registry, call.asked(), container)
+            raise await connections.refusal(self._registry, call.asked(), container)
         call.accepted = media.negotiate(accept, call.row, created=verb == "create")
         if name == "scale":
             return await self._scale(call)
@@ -287,7 +307,7 @@ class Verbs:
             raise errors.path_not_found()
         expected = bodies.expected(sub.group, sub.version, sub.kind)
         if call.info.verb == "get":
-            self._refuse_future(options.get_options(call.query))
+            await self._refuse_future(options.get_options(call.query))
             obj = subresources.get_scale(self._registry, call.asked())
         elif call.info.verb == "update":
             wanted = options.update_options(call.query)

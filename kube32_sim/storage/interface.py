@@ -1,16 +1,23 @@
 """What every store promises, whatever keeps the bytes: memory, a SQLite file, etcd.
 
 A store holds immutable `Stored` objects under (storage, key), hands out one monotonic revision over all of them, and
-keeps the most recent events so that a watch can start in the past.  Reads are answered at once from memory; writes are
-coroutines, because a durable store waits before it answers.  The functions passed to `update` and `delete` are plain
-functions: between reading the current object and appending the new one nothing else runs.
+keeps the most recent events so that a watch can start in the past.  Reads are answered at once from memory.
+
+There are two kinds.  In one, a write is done the moment it is decided, and whoever is told outside waits until it is
+kept for good (`kept`); between reading the current object and appending the new one nothing else runs.  The other
+(`optimistic`) shares its objects with other processes: a write is decided on what this process knows, and where that
+was outrun it is decided anew, so the functions passed to `update` and `delete` may be called again; decisions that rest
+on more than the one object are made while nobody else makes them (`deciding`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from kube32_sim.api.errors import ApiError
 
 if TYPE_CHECKING:
     from kube32_sim.api.resources import ResourceType
@@ -38,6 +45,21 @@ class Compacted(Exception):
         super().__init__(f"revision {requested} is compacted; oldest kept is {oldest}")
         self.requested = requested
         self.oldest = oldest
+
+
+class Unavailable(ApiError):
+    """What is written cannot be kept now, and is not done; the message says why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(503, "ServiceUnavailable", why)
+
+
+class StoreError(Exception):
+    """A store that cannot be opened; the message names it, says why and what to do.  Nothing in it was changed."""
+
+
+class Outrun(Exception):
+    """Others have decided on the same things meanwhile: decide anew.  Nothing was written."""
 
 
 class Remove:
@@ -107,6 +129,8 @@ class Store(Protocol):
 
     revision: int
     """Of the newest event, whatever its type."""
+    optimistic: bool
+    """Others write to it too (see above)."""
 
     # the present
 
@@ -152,7 +176,37 @@ class Store(Protocol):
     def compact(self, revision: int) -> None:
         """Forget the events up to and with a revision."""
 
+    # durability
+
+    @property
+    def durable(self) -> int:
+        """The newest revision that is kept for good; what is later may still be undone, as if it had never been."""
+
+    async def kept(self, revision: int) -> None:
+        """Wait until everything up to a revision is kept for good; raises Unavailable where that was undone."""
+
+    async def reached(self, revision: int) -> bool:
+        """Wait (not for long) until the store has heard of a revision; False where it has not."""
+
+    async def keep(self, name: str, make: Callable[[], bytes]) -> bytes:
+        """What is kept under a name besides the objects (keys, certificates), made at the first time.
+
+        Kept for good when this answers.
+        """
+
+    async def keep_time(self, now: float) -> None:
+        """Keep the time that a virtual clock has reached (seconds since 1970); raises Unavailable."""
+
+    async def close(self) -> None:
+        """Everything written is kept when this answers; nothing is written any more."""
+
     # writes
+
+    def deciding(self, *subjects: str) -> AbstractAsyncContextManager[None]:
+        """While it lasts nobody else in this process decides on these (say "nodes"), where writes can be outrun.
+
+        What is written meanwhile is written only if nobody elsewhere has written about the same subjects since.
+        """
 
     async def create(self, storage: Storage, key: str, obj: JsonObject) -> Change:
         """Raises KeyExists."""
@@ -180,8 +234,11 @@ class Store(Protocol):
         listener: Callable[[Event], None],
         storages: Iterable[Storage] | None = None,
         heartbeats: Iterable[Storage] = (),
+        *,
+        kept: bool = False,
     ) -> Callable[[], None]:
         """Call `listener(event)` at every append (of these types), before the write returns; answers how to stop.
 
-        heartbeats: the types at whose heartbeats (see `pulse`) too.
+        heartbeats: the types at whose heartbeats (see `pulse`) too.  kept: not before it is kept for good.  Others are
+        told of writes that are undone by events that do the opposite.
         """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -38,6 +39,7 @@ Listener = Callable[[Event], None]
 TRIM_STRIDE = 16
 """Heartbeats after which the history is looked at."""
 _SORTED = orjson.OPT_SORT_KEYS
+_ALONE: AbstractAsyncContextManager[None] = nullcontext()
 
 
 class MemoryStore:
@@ -46,6 +48,8 @@ class MemoryStore:
     history_events, history_bytes, history_seconds bound the log: beyond any of them the oldest events are forgotten,
     and a watch that wants to start before them is told `Compacted`.
     """
+
+    optimistic = False
 
     def __init__(
         self,
@@ -70,6 +74,34 @@ class MemoryStore:
         self._attentive: dict[Storage | None, tuple[Listener, ...]] = {}
         """Those of the listeners who hear of heartbeats too, by type."""
         self._decoded = Decoded()
+        self._private: dict[str, bytes] = {}
+
+    # durability
+
+    @property
+    def durable(self) -> int:
+        return self.revision
+
+    async def kept(self, revision: int) -> None:
+        return
+
+    async def reached(self, revision: int) -> bool:
+        return revision <= self.revision
+
+    async def keep(self, name: str, make: Callable[[], bytes]) -> bytes:
+        found = self._private.get(name)
+        if found is None:
+            found = self._private[name] = make()
+        return found
+
+    async def keep_time(self, now: float) -> None:
+        return
+
+    async def close(self) -> None:
+        return
+
+    def deciding(self, *subjects: str) -> AbstractAsyncContextManager[None]:
+        return _ALONE
 
     # reading
 
@@ -293,7 +325,12 @@ class MemoryStore:
     # history
 
     def subscribe(
-        self, listener: Listener, storages: Iterable[Storage] | None = None, heartbeats: Iterable[Storage] = ()
+        self,
+        listener: Listener,
+        storages: Iterable[Storage] | None = None,
+        heartbeats: Iterable[Storage] = (),
+        *,
+        kept: bool = False,
     ) -> Callable[[], None]:
         places: list[Storage | None] = [None] if storages is None else list(storages)
         told = [(self._listeners, place) for place in places] + [(self._attentive, place) for place in heartbeats]

@@ -180,16 +180,23 @@ Scope = tuple[str, ...]
 class Hub:
     """Groups of one store, and the turn-by-turn delivery of its events."""
 
-    def __init__(self, store: Store, gauge: Gauge) -> None:
+    def __init__(self, store: Store, gauge: Gauge, *, kept: bool = False) -> None:
+        """kept: members are told of what is kept for good only."""
         self._store = store
         self._gauge = gauge
+        self._kept = kept
         self._groups: dict[Storage, dict[Scope, dict[tuple[Any, ...], Group]]] = {}
         self._attentive: dict[Storage, int] = {}
         """How many groups of a type want to be told of heartbeats."""
         self._deafen: dict[Storage, Callable[[], None]] = {}
         """How to hear of the heartbeats of a type no more."""
         self._dirty: dict[Group, None] = {}
-        store.subscribe(self._on_event)
+        store.subscribe(self._on_event, kept=kept)
+
+    @property
+    def position(self) -> int:
+        """The revision up to which members that are live have been told everything, after a `flush`."""
+        return self._store.durable if self._kept else self._store.revision
 
     def watching(self, storage: Storage) -> bool:
         return bool(self._groups.get(storage))
@@ -246,7 +253,7 @@ class Hub:
         if groups == 0:
             self._deafen.pop(storage)()
         elif storage not in self._deafen:
-            self._deafen[storage] = self._store.subscribe(self._on_event, (), [storage])
+            self._deafen[storage] = self._store.subscribe(self._on_event, (), [storage], kept=self._kept)
 
     @staticmethod
     def _scope(selection: Selection) -> Scope:

@@ -1,0 +1,19 @@
+"""Opens the store that the options name."""
+
+from __future__ import annotations
+
+from kube32_sim.api.resources import ResourceTable
+from kube32_sim.clock import Clock
+from kube32_sim.options import StorePlace
+from kube32_sim.storage.interface import Store, StoreError
+from kube32_sim.storage.memory import MemoryStore
+
+
+async def open_store(place: StorePlace, table: ResourceTable, clock: Clock) -> Store:
+    """A store with everything that was kept in it.  A virtual clock goes on from the time that it had reached.
+
+    Raises StoreError.
+    """
+    if place.kind == "memory":
+        return MemoryStore(table, clock)
+    raise StoreError(f"--store: {place.kind} is not supported")
