@@ -39,8 +39,53 @@ def definitions() -> dict[str, JsonObject]:
         status=_own("ClockStatus", "The clock afterwards."),
     )
     found = {"Clock": clock, "ClockList": clocks, "ClockStatus": status}
-    found |= {"ClockAdvance": advance, "ClockAdvanceSpec": asked}
+    found |= {"ClockAdvance": advance, "ClockAdvanceSpec": asked, **_snapshots()}
     return {f"{PREFIX}.{name}": entry for name, entry in found.items()}
+
+
+def _snapshots() -> dict[str, JsonObject]:
+    """`importing` says what becomes of what is asked; `docs/snapshots.md` tells of it."""
+    asked = _part(
+        "Objects that are to be stored as they are, and how.",
+        {
+            "part": _number("Which part of the snapshot this is, from 0; parts come in order."),
+            "more": _flag("More parts follow: nothing is stored until the last one has come."),
+            "lines": _text("JSON lines: objects of any type, one a line."),
+            "time": _text("When the snapshot was taken, RFC 3339: a virtual clock that is behind it is set to it."),
+            "complete": _flag("It holds everything that there was: an owner that is not in it is gone."),
+            "onConflict": _text("Of objects that there are already: Fail (the default), Skip or Replace."),
+            "strict": _flag("Refuse what is left out otherwise: types that are not served, unknown fields."),
+            "leaveNodes": _flag("Let no simulated boards run the nodes."),
+        },
+    )
+    outcome = _part(
+        "What became of it.",
+        {
+            "phase": _text("Staged: more parts are to come. Checked: it was a dry run. Loaded: it is stored."),
+            "loaded": _number("How many objects were stored."),
+            "replaced": _number("How many of them took the place of others."),
+            "notes": {
+                "description": "What was left out, added or changed, and why.",
+                "items": {"type": "string"},
+                "type": ["array", "null"],
+            },
+        },
+    )
+    snapshot = _kind(
+        "Snapshot",
+        "State of a cluster that is to be loaded, by an administrator. Its name tells the parts of one load.",
+        spec=_own("SnapshotSpec", "What is to be loaded."),
+        status=_own("SnapshotStatus", "What became of it."),
+    )
+    return {"Snapshot": snapshot, "SnapshotSpec": asked, "SnapshotStatus": outcome}
+
+
+def _flag(description: str) -> JsonObject:
+    return {"description": description, "type": ["boolean", "null"]}
+
+
+def _number(description: str) -> JsonObject:
+    return {"description": description, "format": "int32", "type": ["integer", "null"]}
 
 
 def _text(description: str) -> JsonObject:

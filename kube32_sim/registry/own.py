@@ -1,12 +1,13 @@
 """Types of the simulator's own whose objects are made when somebody looks, and stored nowhere.
 
 `clocks` is such a type.  Rows without storage that can be read are served from here; so are POSTs to subresources of
-theirs.  (What only answers a POST, as SubjectAccessReview does, has nothing to be read: `server/virtual`.)
+theirs.  (What only answers a POST, as SubjectAccessReview does, has nothing to be read: `server/virtual`.)  `snapshots`
+only answers a POST, too, but somebody else makes the answer (`importing`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from kube32_sim.api import errors
@@ -31,16 +32,28 @@ class OwnType(Protocol):
         """The answer to a POST to a subresource of an object, with apiVersion and kind.  Raises ApiError."""
 
 
+Answering = Callable[["Asked", JsonObject], Awaitable[JsonObject]]
+"""(what is asked, the body) -> the answer to a POST, with apiVersion and kind; raises ApiError."""
+
+
 class Own:
     """The types by their group and plural.  Their objects are of the store's present revision, whatever that is."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._types: dict[tuple[str, str], OwnType] = {}
+        self._answering: dict[tuple[str, str], Answering] = {}
         self._cache = Decoded(limit=16)
 
     def serve(self, group: str, plural: str, served: OwnType) -> None:
         self._types[group, plural] = served
+
+    def answer(self, group: str, plural: str, answering: Answering) -> None:
+        """Of a type that is only posted to."""
+        self._answering[group, plural] = answering
+
+    def answers(self, row: ResourceType) -> Answering | None:
+        return self._answering.get((row.group, row.plural))
 
     def get(self, asked: Asked) -> StoredObject:
         row = asked.row

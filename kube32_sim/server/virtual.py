@@ -19,6 +19,9 @@ async def answer(registry: Registry, asked: Asked, obj: JsonObject, user: User, 
     """The answer to a POST, with apiVersion and kind.  tokens: by which callers are known."""
     if asked.row.kind == "Binding":
         return await bind_named(registry, asked, obj)
+    answering = registry.own.answers(asked.row)
+    if answering is not None:
+        return await answering(asked, obj)
     fit_namespace(asked, obj.setdefault("metadata", {}))
     asking = reviews.Asking(user, registry.clock.timestamp(), registry.authorizer, tokens)
     return reviews.review(asked.row, obj, asking)
