@@ -91,14 +91,13 @@ def _flow_schema(name: str, precedence: int, groups: list[str], distinguished: s
     return {"metadata": {"name": name, "annotations": _KEPT_UP}, "spec": spec}
 
 
-def not_dangling(name: str, now: str) -> JsonObject:
+def not_dangling(name: str) -> JsonObject:
     """The condition of a FlowSchema whose priority level, of that name, is there."""
     return {
         "type": "Dangling",
         "status": "False",
         "reason": "Found",
         "message": f'This FlowSchema references the PriorityLevelConfiguration object named "{name}" and it exists',
-        "lastTransitionTime": now,
     }
 
 

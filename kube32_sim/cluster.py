@@ -13,7 +13,6 @@ import asyncio
 import gc
 import logging
 import os
-import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -33,6 +32,7 @@ from kube32_sim.client import CLOCKS
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.durations import format_duration, seconds_of
 from kube32_sim.ids import Ids
+from kube32_sim.kept import administrator_token, own_authority, reached, signing_key
 from kube32_sim.kubeconfig import Access, write_kubeconfig
 from kube32_sim.local_client import LocalClient
 from kube32_sim.loops import Loops, make_recorder, make_scheduler
@@ -105,10 +105,10 @@ class Cluster:
         self.store: Store = await open_store(options.store_place, table, self.clock)
         self._stack.append(_Closing(self.store))
         seed = options.seed if options.seed is not None else (0 if virtual else None)
-        self.ids = Ids(seed)
+        self.ids = Ids(seed, reached(self.store))
         self.hub = Hub(self.store, self.clock.gauge)
         shown = Hub(self.store, self.clock.gauge, kept=True)
-        self._known, self._token = self._tokens()
+        self._known, self._token = await self._tokens()
         scheduler = make_scheduler(options, self.store)
         low, high = options.node_ports.start, options.node_ports.stop - 1
         allocators = Allocators(self.ids, str(options.service_network), (low, high))
@@ -130,6 +130,7 @@ class Cluster:
             computed=computed,
             authorizer=make_authorizer(options.authorization_modes, self.store, self._administrators()),
         )
+        self.registry.signing_key = await signing_key(self.store, options.store_place)
         clocks = Clocks(self.clock, self.ids)
         self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
         hooks.follow(self.store, self.clock)
@@ -137,7 +138,7 @@ class Cluster:
         self.client = LocalClient(self.registry, self.hub)
         self.recorder = make_recorder(self.client, self.clock)
         await self._start_server(shown)
-        await bootstrap(self.client.of(API_SERVER), options.service_network, self.port)
+        await bootstrap(self.client.of(API_SERVER), self.store, options.service_network, self.port)
         if "RBAC" in options.authorization_modes:
             await make_roles(self.registry)
         if options.loops:
@@ -147,7 +148,8 @@ class Cluster:
         self.recorder.start()
         self._stack.append(self.recorder)
         ca = (self.access.ca or b"").decode()
-        self.loops = Loops(options, scheduler, table, self.store, self.client, self.recorder, self.clock, ca)
+        key = self.registry.signing_key
+        self.loops = Loops(options, scheduler, table, self.store, self.client, self.recorder, self.clock, ca, key)
         self.loops.start()
         self._stack.append(self.loops)
         await self._start_boards()
@@ -179,7 +181,8 @@ class Cluster:
         context, ca = None, None
         if options.tls_self_signed:
             # the other side looks at its own clock, whatever time it is in here
-            context, ca = tls.self_signed_context(options.host, RealClock().now())
+            now = RealClock().now()
+            context, ca = tls.self_signed_context(options.host, now, await own_authority(self.store, now))
         elif options.tls_cert is not None and options.tls_key is not None:
             context, ca = tls.context_from_files(options.tls_cert, options.tls_key)
         metrics = Metrics(self.store, hub)
@@ -187,7 +190,9 @@ class Cluster:
         documents = Documents(
             self.registry.table, metrics.text, lambda: self._ready, CustomDefinitions(self.store), computed
         )
-        authenticator = Authenticator(Tokens(self._known, self.clock.now, self.registry.lookup))
+        authenticator = Authenticator(
+            Tokens(self._known, self.clock.now, self.registry.lookup, self.registry.signing_key)
+        )
         handler = Handler(self.registry, hub, authenticator, documents)
         customs = CustomTypes(self.registry, handler.streams.end_of)
         self.hooks.after(DEFINITIONS, customs.follow)
@@ -207,7 +212,7 @@ class Cluster:
         known = () if self.options.authorization_mode else (self._known or {}).values()
         return [user.name for user in known]
 
-    def _tokens(self) -> tuple[dict[bytes, User] | None, str]:
+    async def _tokens(self) -> tuple[dict[bytes, User] | None, str]:
         """(the tokens that are known, or None for an open server; an administrator's token for the kubeconfig)."""
         options = self.options
         if options.token_file is not None:
@@ -215,7 +220,7 @@ class Cluster:
             admins = [token for token, user in tokens.items() if "system:masters" in user.groups]
             return tokens, (admins or list(tokens))[0].decode()
         if options.tls:
-            token = secrets.token_urlsafe(32)
+            token = await administrator_token(self.store)
             return {token.encode(): ADMIN}, token
         return None, ""
 

@@ -1,6 +1,7 @@
 """Chance as an object: uids, the random ends of generated names, and whatever else must differ.
 
-Seeded, the same calls give the same answers; unseeded, they come from the machine.
+Seeded, the same calls give the same answers; unseeded, they come from the machine.  Who goes on with what an earlier
+run has left says how far that came, and gets others than it had: the same again every time, but none of them twice.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class Ids:
-    def __init__(self, seed: int | None = None) -> None:
-        self._random = random.Random(seed)  # without a seed it takes one from the machine
+    """reached: the revision that an earlier run came to; 0: there was none."""
+
+    def __init__(self, seed: int | None = None, reached: int = 0) -> None:
+        chosen = seed if seed is None or not reached else f"{seed} from revision {reached}"
+        self._random = random.Random(chosen)  # without a seed it takes one from the machine
 
     def uid(self) -> str:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))

@@ -173,7 +173,7 @@ class LocalClient:
         decoded = self._decoded(row, obj)
         if not row.stored:
             registry = self._registry
-            tokens = Tokens(None, registry.clock.now, registry.lookup)
+            tokens = Tokens(None, registry.clock.now, registry.lookup, registry.signing_key)
             asking = reviews.Asking(self._user, registry.clock.timestamp(), registry.authorizer, tokens)
             return reviews.review(row, decoded, asking)
         return self._copy(row, await self._registry.create(asked, decoded))

@@ -18,6 +18,7 @@ from kube32_controllers.serviceaccount_token_controller import ServiceAccountTok
 from kube32_controllers.volume_protection import VolumeProtection
 from kube32_controllers.workload_controller import DaemonSetController, JobController
 
+from kube32_sim.api.account_tokens import OF_THIS_PROCESS, SigningKey
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.api.users import User, service_account
 from kube32_sim.clock import Clock
@@ -95,8 +96,9 @@ class Loops:
         recorder: Recorder,
         clock: Clock,
         ca: str = "",
+        key: SigningKey = OF_THIS_PROCESS,
     ) -> None:
-        """ca: the certificate by which clients know the server, PEM; "" for none."""
+        """ca: the certificate by which clients know the server, PEM; "" for none.  key: signs tokens."""
         view = StoreView(store)
         computed = ComputedEndpoints.storages if "endpoints" in options.loops else ()
         every, at_once = options.reconcile_interval, None
@@ -126,7 +128,7 @@ class Loops:
             self._runners.append(sweeping(ResourceQuotaController(store, table)))
             self._runners.append(runner(VolumeProtection(), at_once))
         if "serviceaccount" in options.loops:
-            self._runners.append(runner(ServiceAccountTokenController(ca), at_once))
+            self._runners.append(runner(ServiceAccountTokenController(ca, key), at_once))
         self._runners += [make() for name, make in makers.items() if name in options.loops]
 
     def start(self) -> None:

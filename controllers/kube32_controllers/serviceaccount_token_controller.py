@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kube32_controllers.serviceaccount_controller import SERVICE_ACCOUNTS
-from kube32_sim.api.account_tokens import legacy_claims, signed
+from kube32_sim.api.account_tokens import OF_THIS_PROCESS, SigningKey, legacy_claims, signed
 from kube32_sim.client import Resource
 from kube32_sim.runtime.actions import Delete, Patch, Plan, View
 
@@ -21,7 +21,9 @@ TYPE = "kubernetes.io/service-account-token"
 NAME, UID = "kubernetes.io/service-account.name", "kubernetes.io/service-account.uid"
 
 
-def plan_token(secret: JsonObject | None, account: JsonObject | None, ca: str) -> Plan:
+def plan_token(
+    secret: JsonObject | None, account: JsonObject | None, ca: str, key: SigningKey = OF_THIS_PROCESS
+) -> Plan:
     """secret and the ServiceAccount that it names, None where they are not there.  ca: of the server, PEM or ""."""
     if secret is None or secret.get("type") != TYPE or "deletionTimestamp" in secret["metadata"]:
         return Plan()
@@ -33,7 +35,7 @@ def plan_token(secret: JsonObject | None, account: JsonObject | None, ca: str) -
     has = secret.get("data") or {}
     data = {key: value for key, value in wanted.items() if has.get(key) != value}
     if not has.get("token"):
-        data["token"] = _base64(signed(legacy_claims(account["metadata"], metadata["name"])))
+        data["token"] = _base64(signed(legacy_claims(account["metadata"], metadata["name"]), key))
     if not data and known:
         return Plan()
     patch = {"metadata": {"annotations": {UID: account["metadata"]["uid"]}}, "data": data}
@@ -50,13 +52,17 @@ def _account_of(secret: JsonObject) -> str:
 
 
 class ServiceAccountTokenController:
-    """See `runtime.actions.Loop`.  ca: the certificate by which clients know the server, PEM; "" for none."""
+    """See `runtime.actions.Loop`.  ca: the certificate by which clients know the server, PEM; "" for none.
+
+    key: what tokens are signed with.
+    """
 
     name = "serviceaccount-token"
     watches = (SECRETS, SERVICE_ACCOUNTS)
 
-    def __init__(self, ca: str = "") -> None:
+    def __init__(self, ca: str = "", key: SigningKey = OF_THIS_PROCESS) -> None:
         self._ca = ca
+        self._key = key
 
     def keys(self, resource: Resource, obj: JsonObject, view: View) -> Iterable[str]:
         metadata = obj["metadata"]
@@ -73,4 +79,4 @@ class ServiceAccountTokenController:
         namespace, _, name = key.partition("/")
         secret = view.get(SECRETS, namespace, name)
         account = view.get(SERVICE_ACCOUNTS, namespace, _account_of(secret)) if secret is not None else None
-        return plan_token(secret, account, self._ca)
+        return plan_token(secret, account, self._ca, self._key)

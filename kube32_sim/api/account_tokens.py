@@ -1,7 +1,8 @@
-"""Tokens of ServiceAccounts: JSON Web Tokens, signed with a key of this process (RS256), as upstream's.
+"""Tokens of ServiceAccounts: JSON Web Tokens, signed with a key (RS256), as upstream's.
 
-`reviews` answers requests for them, `registry/tokens` says whether what a token is bound to is still there.  The key is
-made when it is first needed, which takes a moment, and is stored nowhere: tokens of other servers open nothing here.
+`reviews` answers requests for them, `registry/tokens` says whether what a token is bound to is still there.  A server
+whose objects outlive it keeps its key with them (`kept.py`).  Where nothing is kept there is one key of the process,
+made when it is first needed, which takes a moment, and stored nowhere: tokens of other servers open nothing here.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from functools import cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -32,19 +33,46 @@ _CREDENTIAL = "authentication.kubernetes.io/"
 _LEGACY = "kubernetes.io/serviceaccount/"
 
 
-@cache
-def _key() -> RSAPrivateKey:
+class SigningKey:
+    """Signs tokens, and knows those that it has signed.  pem: of `new_key`; None: made when it is needed."""
+
+    def __init__(self, pem: bytes | None = None) -> None:
+        self._pem = pem
+
+    @cached_property
+    def private(self) -> RSAPrivateKey:
+        from cryptography.hazmat.primitives.asymmetric import rsa
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+        if self._pem is None:
+            return _generated()
+        key = load_pem_private_key(self._pem, None)
+        assert isinstance(key, rsa.RSAPrivateKey)
+        return key
+
+    @cached_property
+    def id(self) -> str:
+        """By which tokens and the key set name it."""
+        from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+        der = self.private.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        return _encoded(hashlib.sha256(der).digest())
+
+
+OF_THIS_PROCESS = SigningKey()
+
+
+def _generated() -> RSAPrivateKey:
     from cryptography.hazmat.primitives.asymmetric import rsa
 
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
-@cache
-def _key_id() -> str:
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+def new_key() -> bytes:
+    """A new private key, in PEM."""
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    der = _key().public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    return _encoded(hashlib.sha256(der).digest())
+    return _generated().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def _encoded(data: bytes) -> str:
@@ -59,14 +87,14 @@ def _number(value: int) -> str:
     return _encoded(value.to_bytes((value.bit_length() + 7) // 8, "big"))
 
 
-def signed(claims: JsonObject) -> str:
+def signed(claims: JsonObject, key: SigningKey = OF_THIS_PROCESS) -> str:
     """A token of these claims."""
     from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
     from cryptography.hazmat.primitives.hashes import SHA256
 
-    header = _encoded(orjson.dumps({"alg": "RS256", "kid": _key_id()}))
+    header = _encoded(orjson.dumps({"alg": "RS256", "kid": key.id}))
     body = f"{header}.{_encoded(orjson.dumps(claims))}"
-    return f"{body}.{_encoded(_key().sign(body.encode(), PKCS1v15(), SHA256()))}"
+    return f"{body}.{_encoded(key.private.sign(body.encode(), PKCS1v15(), SHA256()))}"
 
 
 def unverified_issuer(token: str) -> str:
@@ -82,14 +110,14 @@ def unverified_issuer(token: str) -> str:
     return issuer if isinstance(issuer, str) else ""
 
 
-def claims_of(token: str) -> JsonObject | None:
-    """The claims of a token that `signed` made, expired or not; None for any other text."""
+def claims_of(token: str, key: SigningKey = OF_THIS_PROCESS) -> JsonObject | None:
+    """The claims of a token that `signed` made with the key, expired or not; None for any other text."""
     if unverified_issuer(token) not in (ISSUER, LEGACY_ISSUER):
         return None
-    return _verified(token)
+    return _verified(token, key)
 
 
-def _verified(token: str) -> JsonObject | None:
+def _verified(token: str, key: SigningKey) -> JsonObject | None:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
     from cryptography.hazmat.primitives.hashes import SHA256
@@ -97,20 +125,20 @@ def _verified(token: str) -> JsonObject | None:
     body, _, signature = token.rpartition(".")
     try:
         header = orjson.loads(_decoded(body.partition(".")[0]))
-        if not isinstance(header, dict) or header.get("alg") != "RS256" or header.get("kid") != _key_id():
+        if not isinstance(header, dict) or header.get("alg") != "RS256" or header.get("kid") != key.id:
             return None
-        _key().public_key().verify(_decoded(signature), body.encode("utf-8", "replace"), PKCS1v15(), SHA256())
+        key.private.public_key().verify(_decoded(signature), body.encode("utf-8", "replace"), PKCS1v15(), SHA256())
     except (ValueError, binascii.Error, InvalidSignature):
         return None
     claims: JsonObject = orjson.loads(_decoded(body.partition(".")[2]))
     return claims
 
 
-def key_set() -> JsonObject:
+def key_set(key: SigningKey = OF_THIS_PROCESS) -> JsonObject:
     """The public key, as a JSON Web Key Set."""
-    numbers = _key().public_key().public_numbers()
-    key = {"use": "sig", "kty": "RSA", "kid": _key_id(), "alg": "RS256"}
-    return {"keys": [{**key, "n": _number(numbers.n), "e": _number(numbers.e)}]}
+    numbers = key.private.public_key().public_numbers()
+    about = {"use": "sig", "kty": "RSA", "kid": key.id, "alg": "RS256"}
+    return {"keys": [{**about, "n": _number(numbers.n), "e": _number(numbers.e)}]}
 
 
 def configuration(address: str) -> JsonObject:

@@ -29,6 +29,7 @@ JsonObject = dict[str, Any]
 MOST = 100
 """Endpoints in one EndpointSlice."""
 SERVICE_LABEL = "kubernetes.io/service-name"
+MANAGED_BY, MANAGER = "endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"
 
 
 @dataclass(slots=True, eq=False)
@@ -172,7 +173,7 @@ def _object(service: JsonObject, part: _Part) -> JsonObject:
     metadata = service["metadata"]
     labels = {
         **metadata.get("labels", {}),
-        "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+        MANAGED_BY: MANAGER,
         SERVICE_LABEL: metadata["name"],
     }
     owner = {"apiVersion": "v1", "kind": "Service", "name": metadata["name"], "uid": metadata["uid"]}

@@ -10,7 +10,7 @@ import base64
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from kube32_sim.api.account_tokens import AUDIENCE, ISSUER, signed
+from kube32_sim.api.account_tokens import AUDIENCE, ISSUER, OF_THIS_PROCESS, SigningKey, signed
 from kube32_sim.api.authorization import Attributes, Authorizer
 from kube32_sim.api.errors import FieldError, bad_request, invalid, invalid_value, method_not_allowed
 from kube32_sim.api.resources import ResourceType
@@ -147,7 +147,14 @@ _ANSWERS: dict[str, Callable[[JsonObject, Asking], JsonObject]] = {
 }
 
 
-def token_request(request: JsonObject, account: JsonObject, now: float, ids: Ids, binding: JsonObject) -> JsonObject:
+def token_request(
+    request: JsonObject,
+    account: JsonObject,
+    now: float,
+    ids: Ids,
+    binding: JsonObject,
+    key: SigningKey = OF_THIS_PROCESS,
+) -> JsonObject:
     """The answer to a checked TokenRequest for a stored ServiceAccount, with apiVersion and kind.
 
     now: seconds since 1970.  binding: claims about what the token is bound to: `{"pod": {"name": …, "uid": …}}`.
@@ -156,7 +163,7 @@ def token_request(request: JsonObject, account: JsonObject, now: float, ids: Ids
     spec["audiences"] = spec.get("audiences") or [AUDIENCE]
     seconds = spec.setdefault("expirationSeconds", _HOUR)
     source = account["metadata"]
-    token = signed(_claims(source, spec, int(now), ids, binding))
+    token = signed(_claims(source, spec, int(now), ids, binding), key)
     metadata = {key: source[key] for key in ("name", "namespace", "uid") if key in source}
     return {
         "kind": "TokenRequest",

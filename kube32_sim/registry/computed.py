@@ -13,7 +13,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from kube32_sim.api.endpoint_slices import SERVICE_LABEL, slices_of
+from kube32_sim.api.endpoint_slices import MANAGED_BY, MANAGER, SERVICE_LABEL, slices_of
 from kube32_sim.api.endpoints import Entry, endpoints_of, entries_of, has_endpoints
 from kube32_sim.api.selectors import label_set
 from kube32_sim.clock import Clock
@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 SERVICES, PODS = ("", "services"), ("", "pods")
 ENDPOINTS, SLICES = ("", "endpoints"), ("discovery.k8s.io", "endpointslices")
 COMPUTED = (ENDPOINTS, SLICES)
+OWN = "default/kubernetes"
+"""The Service of the API server itself, whose endpoints nobody computes."""
 
 Place = tuple[str, str, str]
 """(namespace, label, value): where Services that select this label are found."""
@@ -83,14 +85,24 @@ class ComputedEndpoints:
         self._slices: dict[str, set[str]] = {}
         self._made_for: dict[str, str] = {}
         """uids of the Services that the stored Endpoints are of."""
-        for stored in store.list(SLICES):
-            self._slices.setdefault(f"{stored.namespace}/{stored.labels.get(SERVICE_LABEL, '')}", set()).add(stored.key)
-        self._dirty: dict[Storage, dict[str, None]] = {storage: dict.fromkeys(self._slices) for storage in COMPUTED}
+        self._dirty: dict[Storage, dict[str, None]] = {storage: {} for storage in COMPUTED}
         self._scheduled = False
+        self._recall()
         for stored in store.list(SERVICES):
             self._take(stored)
         store.subscribe(self._service_changed, [SERVICES])
         store.subscribe(self._pod_changed, [PODS])
+
+    def _recall(self) -> None:
+        """What an earlier run has computed is to be looked at: what it is of may have gone."""
+        for stored in self._store.list(SLICES):
+            key = f"{stored.namespace}/{stored.labels.get(SERVICE_LABEL, '')}"
+            if stored.labels.get(MANAGED_BY) == MANAGER:
+                self._slices.setdefault(key, set()).add(stored.key)
+                self._dirty[SLICES][key] = None
+        for stored in self._store.list(ENDPOINTS):
+            if stored.key != OWN and self._store.get(SERVICES, stored.key) is None:
+                self._dirty[ENDPOINTS][stored.key] = None
 
     # what changes
 

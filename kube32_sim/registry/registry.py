@@ -18,7 +18,7 @@ from functools import partial
 
 import orjson
 
-from kube32_sim.api import admission, conversion, errors
+from kube32_sim.api import account_tokens, admission, conversion, errors
 from kube32_sim.api.authorization import ALWAYS_ALLOW, Authorizer
 from kube32_sim.api.configuration import Configuration
 from kube32_sim.api.dynamic_admission.request import CREATE, DELETE, UPDATE
@@ -79,6 +79,7 @@ class Registry:
         self.lookup = StoreLookup(store)
         self.own = Own(store)
         self.authorizer = authorizer
+        self.signing_key = account_tokens.OF_THIS_PROCESS
         self.steps = Steps(table, clock, ids, self.lookup, config, hooks, authorizer)
         self.fields = self.steps.fields
         self.dynamic = DynamicAdmission(table, self.lookup)
@@ -201,10 +202,9 @@ class Registry:
         metadata = obj.setdefault("metadata", {})
         fit_namespace(asked, metadata)
         check_named(metadata, asked.name)
-        if self.store.optimistic:
-            pristine = orjson.dumps(obj)
-            return await self._change(asked, lambda current: orjson.loads(pristine), Update(patch=False))
-        return await self._change(asked, lambda current: obj, Update(patch=False))
+        pristine = orjson.dumps(obj) if self.store.optimistic else b""
+        change: Change = (lambda current: orjson.loads(pristine)) if pristine else (lambda current: obj)
+        return await self._change(asked, change, Update(patch=False))
 
     async def patch(
         self, asked: Asked, change: Change, *, managed: bool = False, through: Through | None = None

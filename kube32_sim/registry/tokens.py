@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hmac import compare_digest
 
 from kube32_sim.api import account_tokens, errors, reviews
+from kube32_sim.api.account_tokens import SigningKey
 from kube32_sim.api.reviews import Known
 from kube32_sim.api.strategies.base import Lookup
 from kube32_sim.api.users import User
@@ -23,12 +24,22 @@ _PLURALS = {kind.lower(): plural for kind, plural in BINDABLE.items()}
 
 
 class Tokens:
-    """static: of a token file; None where there is none.  now: seconds since 1970, for tokens that expire."""
+    """static: of a token file; None where there is none.  now: seconds since 1970, for tokens that expire.
 
-    def __init__(self, static: Mapping[bytes, User] | None, now: Callable[[], float], cluster: Lookup) -> None:
+    key: with which tokens of ServiceAccounts are signed.
+    """
+
+    def __init__(
+        self,
+        static: Mapping[bytes, User] | None,
+        now: Callable[[], float],
+        cluster: Lookup,
+        key: SigningKey = account_tokens.OF_THIS_PROCESS,
+    ) -> None:
         self.static = static
         self._now = now
         self._cluster = cluster
+        self._key = key
 
     def known(self, token: str, audiences: Sequence[str] = ()) -> Known | None:
         """See `reviews.TokenAuthenticator`."""
@@ -38,7 +49,7 @@ class Tokens:
             return _for(user, account_tokens.API_AUDIENCES, wanted)
         if account_tokens.unverified_issuer(token) not in (account_tokens.ISSUER, account_tokens.LEGACY_ISSUER):
             return None
-        claims = account_tokens.claims_of(token)
+        claims = account_tokens.claims_of(token, self._key)
         if claims is None:
             return Known(None)
         found = _for(account_tokens.account_user(claims), claims.get("aud") or account_tokens.API_AUDIENCES, wanted)
@@ -110,7 +121,7 @@ def token(registry: Registry, asked: Asked, request: JsonObject) -> JsonObject:
     reviews.check_token_request(request)
     bound = (request.get("spec") or {}).get("boundObjectRef")
     claims = _binding(registry, asked, bound) if bound is not None else {}
-    return reviews.token_request(request, account, registry.clock.now(), registry.ids, claims)
+    return reviews.token_request(request, account, registry.clock.now(), registry.ids, claims, registry.signing_key)
 
 
 def _binding(registry: Registry, asked: Asked, reference: JsonObject) -> JsonObject:

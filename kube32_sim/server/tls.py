@@ -1,9 +1,7 @@
-"""TLS: contexts from given files, or from a certificate authority made up for this run."""
+"""TLS: contexts from given files, or from a certificate authority of our own (`authority`)."""
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
 import os
 import ssl
 import tempfile
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING
 from kube32_sim.options import OptionError
 
 if TYPE_CHECKING:
-    from cryptography import x509
+    from kube32_sim.server.authority import Authority
 
 
 def context_from_files(cert: Path, key: Path) -> tuple[ssl.SSLContext, bytes]:
@@ -45,9 +43,12 @@ def _pem(option: str, path: Path, marker: bytes, what: str) -> bytes:
     return content
 
 
-def self_signed_context(host: str, now: float) -> tuple[ssl.SSLContext, bytes]:
-    """(server context, the made-up authority's certificate in PEM), good for a year."""
-    authority, chain, key = _make_certificates(host, datetime.datetime.fromtimestamp(now, datetime.UTC))
+def self_signed_context(host: str, now: float, authority: Authority | None = None) -> tuple[ssl.SSLContext, bytes]:
+    """(server context, the authority's certificate in PEM), good for a year; the authority is made up unless given."""
+    from kube32_sim.server.authority import made_up, server_certificate
+
+    authority = authority or made_up(now)
+    chain, key = server_certificate(host, now, authority)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     handle, path = tempfile.mkstemp(suffix=".pem")
     try:
@@ -56,53 +57,4 @@ def self_signed_context(host: str, now: float) -> tuple[ssl.SSLContext, bytes]:
         context.load_cert_chain(path)
     finally:
         os.unlink(path)
-    return context, authority
-
-
-def _make_certificates(host: str, now: datetime.datetime) -> tuple[bytes, bytes, bytes]:
-    """(authority, server certificate, server key) in PEM."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-
-    def name(text: str) -> x509.Name:
-        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
-
-    ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-    start, end = now - datetime.timedelta(hours=1), now + datetime.timedelta(days=365)
-    ca = (
-        x509.CertificateBuilder(name("kube32-sim-ca"), name("kube32-sim-ca"), ca_key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(start)
-        .not_valid_after(end)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(ca_key.public_key()), critical=False)
-        .sign(ca_key, hashes.SHA256())
-    )
-    leaf = (
-        x509.CertificateBuilder(name("kube32-sim-ca"), name("kube32-sim"), key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(start)
-        .not_valid_after(end)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName(_names(host)), critical=False)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
-        .sign(ca_key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return ca.public_bytes(pem), leaf.public_bytes(pem), private
-
-
-def _names(host: str) -> list[x509.GeneralName]:
-    from cryptography import x509
-
-    names: list[x509.GeneralName] = [x509.DNSName("localhost"), x509.DNSName("kubernetes.default.svc")]
-    addresses = {ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("::1")}
-    try:
-        addresses.add(ipaddress.ip_address(host))
-    except ValueError:
-        names.append(x509.DNSName(host))
-    return names + [x509.IPAddress(address) for address in sorted(addresses, key=str)]
+    return context, authority.certificate

@@ -25,7 +25,7 @@ from kube32_sim.cluster import Cluster
 from kube32_sim.http_client import HttpClient
 from kube32_sim.kubeconfig import Access, read_access
 from kube32_sim.options import OptionError, ServeOptions
-from kube32_sim.server import tls
+from tests.support.certificates import certificates_for
 from tests.support.kubectl import Kubectl
 from tests.support.servers import Server
 
@@ -39,7 +39,7 @@ def fetch(url: str, authority: bytes | None, token: str = "") -> Any:
 
 def certificate_files(directory: Path) -> tuple[Path, Path, bytes]:
     """A certificate for 127.0.0.1 as somebody else would have made it, its key, and its authority."""
-    authority, chain, key = tls._make_certificates("127.0.0.1", datetime.now(UTC))
+    authority, chain, key = certificates_for("127.0.0.1")
     (directory / "cert.pem").write_bytes(chain)
     (directory / "key.pem").write_bytes(key)
     return directory / "cert.pem", directory / "key.pem", authority
@@ -113,7 +113,7 @@ async def test_given_files_are_used(tmp_path: Path) -> None:
     ],
 )
 async def test_files_that_cannot_be_used_are_named(tmp_path: Path, cert: str, key: str, complaint: str) -> None:
-    _, _, other = tls._make_certificates("127.0.0.1", datetime.now(UTC))
+    _, _, other = certificates_for("127.0.0.1")
     _, private, _ = certificate_files(tmp_path)
     (tmp_path / "other.pem").write_bytes(other)
     (tmp_path / "damaged.pem").write_text("-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n")

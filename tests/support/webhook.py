@@ -8,7 +8,6 @@ import json
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +18,7 @@ from aiohttp import web
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import Resource
 from kube32_sim.cluster import Cluster
-from kube32_sim.server import tls
+from tests.support.certificates import certificates_for
 
 JsonObject = dict[str, Any]
 Answer = Callable[[JsonObject], Any]
@@ -33,7 +32,7 @@ ALLOWED: JsonObject = {"allowed": True}
 @cache
 def certificates(host: str) -> tuple[bytes, ssl.SSLContext]:
     """(the authority in PEM, a server's context for that name)."""
-    authority, chain, key = tls._make_certificates(host, datetime.now(UTC))
+    authority, chain, key = certificates_for(host)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with TemporaryDirectory() as directory:
         path = Path(directory, "pem")
