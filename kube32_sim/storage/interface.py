@@ -131,6 +131,8 @@ class Store(Protocol):
     """Of the newest event, whatever its type."""
     optimistic: bool
     """Others write to it too (see above)."""
+    deferred: bool
+    """A write is done before it is kept for good, and may be undone until then."""
 
     # the present
 

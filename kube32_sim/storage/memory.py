@@ -50,6 +50,7 @@ class MemoryStore:
     """
 
     optimistic = False
+    deferred = False
 
     def __init__(
         self,

@@ -134,7 +134,7 @@ async def test_what_is_refused_before_a_connection(
     for each, spec in SPECS.items():
         await cluster.client.create(PODS, "default", pod(each, spec=spec))
     with pytest.raises(ApiError) as caught:
-        connections.refusal(cluster.registry, asked(cluster, "pods", name, subresource), container)
+        await connections.refusal(cluster.registry, asked(cluster, "pods", name, subresource), container)
     assert (caught.value.code, caught.value.message) == (400, message)
 
 
@@ -156,7 +156,7 @@ async def test_what_a_service_s_proxy_reaches(cluster: Cluster, name: str, code:
         await client.create(SERVICES, "default", {"metadata": {"name": each}, "spec": {"ports": [{"port": 80}]}})
     await client.create(ENDPOINTS, "default", {"metadata": {"name": "s"}})
     try:
-        error = connections.refusal(cluster.registry, asked(cluster, "services", name, "proxy"))
+        error = await connections.refusal(cluster.registry, asked(cluster, "services", name, "proxy"))
     except ApiError as raised:
         error = raised
     assert (error.code, error.message) == (code, message)
@@ -166,12 +166,12 @@ async def test_a_connection_that_could_be_made_is_not_supported(cluster: Cluster
     made = await cluster.client.create(PODS, "default", pod("p", spec={"nodeName": "n"}))
     for subresource in ("exec", "attach", "portforward"):
         with pytest.raises(ApiError, match=r'^nodes "n" not found$'):
-            connections.refusal(cluster.registry, asked(cluster, "pods", "p", subresource))
+            await connections.refusal(cluster.registry, asked(cluster, "pods", "p", subresource))
     await cluster.client.create(NODES, "", node("n"))
     ip = {"status": {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}}
     await cluster.client.patch(PODS, "default", made["metadata"]["name"], ip, subresource="status")
     for subresource in ("exec", "attach", "portforward", "proxy"):
-        refusal = connections.refusal(cluster.registry, asked(cluster, "pods", "p", subresource))
+        refusal = await connections.refusal(cluster.registry, asked(cluster, "pods", "p", subresource))
         assert (refusal.code, refusal.reason) == (501, "NotImplemented"), subresource
 
 
