@@ -107,7 +107,7 @@ class Cluster:
         seed = options.seed if options.seed is not None else (0 if virtual else None)
         self.ids = Ids(seed, reached(self.store))
         self.hub = Hub(self.store, self.clock.gauge)
-        shown = Hub(self.store, self.clock.gauge, kept=True)
+        shown = Hub(self.store, self.clock.gauge, kept=True) if self.store.deferred else self.hub
         self._known, self._token = await self._tokens()
         scheduler = make_scheduler(options, self.store)
         low, high = options.node_ports.start, options.node_ports.stop - 1
@@ -117,7 +117,7 @@ class Cluster:
         self.hooks = hooks
         computed = None
         if "endpoints" in options.loops:
-            computed = ComputedEndpoints(self.store, (self.hub, shown), self.clock, self.ids)
+            computed = ComputedEndpoints(self.store, {self.hub, shown}, self.clock, self.ids)
         self.registry = Registry(
             table,
             self.store,
