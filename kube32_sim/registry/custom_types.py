@@ -66,7 +66,27 @@ class CustomTypes:
             crd = stored.object()
             self._have(crd, self._others(crd["spec"]["group"], stored.name))
         for stored in definitions:
+            await self._go_on_with(stored)
+        await self._drop_api_services_left()
+
+    async def _go_on_with(self, stored: StoredObject) -> None:
+        """One that was stored before we started; its status may not be, and its deletion may be under way.
+
+        A start goes on without a definition that others do not let us write.
+        """
+        try:
+            if stored.deleting and is_true(stored.object(), "Established"):
+                await self._serve(stored)  # its objects have to go first
             await self.follow(stored)
+        except errors.ApiError as error:
+            log.warning("the definition %s is left as it is at the start: %s", stored.name, error.message)
+
+    async def _drop_api_services_left(self) -> None:
+        """Those whose definition was the last thing that an earlier run deleted."""
+        for stored in self._store.list(API_SERVICES):
+            spec = stored.object()["spec"]
+            if stored.labels.get(AUTOMANAGED) == "true" and not self._table.rows(spec.get("group"), spec["version"]):
+                await self._drop_api_service(spec.get("group", ""), spec["version"])
 
     async def follow(self, stored: StoredObject) -> None:
         """A definition was written or deleted; stored: its last state."""
