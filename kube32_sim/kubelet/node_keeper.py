@@ -69,14 +69,22 @@ class NodeKeeper:
         """What is wrong with the Node's annotations, as far as it has been told."""
 
     async def register(self, free: Amounts) -> None:
-        """Make the Node, or take over the one that is there; then the first lease."""
+        """Make the Node, or take over the one that is there; then the first lease.
+
+        One that has a fault is as it was before the agent was started anew: cut off, or switched off.
+        """
         now = self._clock.now()
         try:
             node = await self._client.create(NODES, "", node_object(self.name, self.profile, free, now))
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise
-            node = await self._take_over(free, now)
+            node = await self._client.get(NODES, "", self.name)
+            if fault_of(node):  # nothing of what it would say arrives
+                self._hold_lease(None)
+                self._hold(node)
+                return
+            node = await self._take_over(node, free, now)
         self.reported = free
         self._hold_lease(None)
         self._hold(node)
@@ -86,9 +94,10 @@ class NodeKeeper:
         self._complaints = []
         self._complain(node)
 
-    async def _take_over(self, free: Amounts, now: float) -> JsonObject:
-        labels = {"metadata": {"labels": node_labels(self.name, self.profile)}}
-        node = await self._client.patch(NODES, "", self.name, labels)
+    async def _take_over(self, node: JsonObject, free: Amounts, now: float) -> JsonObject:
+        labels = node_labels(self.name, self.profile)
+        if not labels.items() <= (node["metadata"].get("labels") or {}).items():
+            node = await self._client.patch(NODES, "", self.name, {"metadata": {"labels": labels}})
         status = {"status": node_status(self.name, self.profile, free, node, now)}
         return await self._client.patch(NODES, "", self.name, status, subresource="status", kind="strategic")
 

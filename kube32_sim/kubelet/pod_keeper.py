@@ -18,7 +18,7 @@ from kube32_sim.clock import Clock
 from kube32_sim.kubelet import addresses
 from kube32_sim.kubelet.boards import Profile
 from kube32_sim.kubelet.claims import admit, free, pod_requests
-from kube32_sim.kubelet.pod_life import Advanced, Happening, PodLife, advance, begin, lose, refuse
+from kube32_sim.kubelet.pod_life import Advanced, Happening, PodLife, advance, begin, killing, lose, refuse
 from kube32_sim.kubelet.pod_status import pod_status, resume, status_patch
 from kube32_sim.runtime.actions import Emit, reference
 from kube32_sim.runtime.recorder import Recorder
@@ -188,6 +188,7 @@ class PodKeeper:
         entry.life = resume(pod, now)
         if entry.life is not None:
             entry.complaints = problems("Pod", pod["metadata"])  # the agent before has told them
+            entry.untold.extend(killing(pod, entry.life) if entry.life.stopping is not None else ())
         if entry.life is not None or pod["metadata"].get("deletionTimestamp"):
             return
         refused = admit(pod, self._profile, [other.requests for other in self._others(entry)])

@@ -131,7 +131,7 @@ def advance(pod: JsonObject, life: PodLife, now: float) -> Advanced:
     behaviour = behaviour_of(pod)
     if life.stopping is None and pod["metadata"].get("deletionTimestamp"):
         life = replace(life, stopping=now)
-        happenings.extend(_killing(pod, life))
+        happenings.extend(killing(pod, life))
     while (due := _due(pod, life, behaviour)) is not None and due <= now:
         life = _step(pod, life, behaviour, max(due, life.seen), happenings)
     life = replace(life, seen=max(now, life.seen))
@@ -213,7 +213,7 @@ def _step(pod: JsonObject, life: PodLife, behaviour: Behaviour, now: float, happ
     if deadline is not None and deadline <= now:
         message = "Pod was active on the node longer than the specified deadline"
         happenings.append(Happening("Normal", "DeadlineExceeded", message))
-        happenings.extend(_killing(pod, life))
+        happenings.extend(killing(pod, life))
         return replace(_stop(life, now), failed=Rejection("DeadlineExceeded", message))
     containers = tuple(
         _container_step(pod, spec, container, behaviour, now, happenings)
@@ -307,7 +307,8 @@ def _starting(pod: JsonObject, spec: JsonObject) -> Iterator[Happening]:
     yield Happening("Normal", "Started", "Container started", field)
 
 
-def _killing(pod: JsonObject, life: PodLife) -> Iterator[Happening]:
+def killing(pod: JsonObject, life: PodLife) -> Iterator[Happening]:
+    """What is told of a pod whose containers are being stopped."""
     spec = pod["spec"]
     specs = (*(spec.get("initContainers") or ()), *spec["containers"])
     for container, life_of_it in zip(specs, (*life.init, *life.containers), strict=True):

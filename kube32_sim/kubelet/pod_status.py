@@ -66,13 +66,18 @@ def status_patch(old: JsonObject, new: JsonObject) -> JsonObject:
 
 
 def resume(pod: JsonObject, now: float) -> PodLife | None:
-    """The life of a pod that runs (or has run) already, as its status tells; None for one that was never started."""
+    """The life of a pod that runs (or has run) already, as its status tells; None for one that was never started.
+
+    One that is being deleted stops since it was asked to, and not anew.
+    """
     status = pod.get("status") or {}
     phase, statuses = status.get("phase"), _by_name(status.get("containerStatuses"))
     spec = pod["spec"]
     if phase not in ("Succeeded", "Failed") and not statuses:
         return None
     inits = _by_name(status.get("initContainerStatuses"))
+    meta = pod["metadata"]
+    end = _time(meta.get("deletionTimestamp"), now)
     life = PodLife(
         started=_time(status.get("startTime"), now),
         seen=now,
@@ -83,6 +88,7 @@ def resume(pod: JsonObject, now: float) -> PodLife | None:
         containers=tuple(
             _resumed(container, statuses.get(container["name"]), now, True) for container in spec["containers"]
         ),
+        stopping=end - (meta.get("deletionGracePeriodSeconds") or 0) if "deletionTimestamp" in meta else None,
     )
     return _finished(life, now) if phase in ("Succeeded", "Failed") else life
 
