@@ -51,7 +51,7 @@ from kube32_sim.server.app import ApiServer
 from kube32_sim.server.authentication import Authenticator, read_tokens
 from kube32_sim.server.documents import CustomDefinitions, Documents
 from kube32_sim.server.handler import Handler
-from kube32_sim.storage.interface import Store
+from kube32_sim.storage.interface import Store, Unavailable
 from kube32_sim.storage.opening import open_store
 from kube32_sim.storage.watching import Hub
 from kube32_sim.webhooks.dispatching import Dispatcher
@@ -68,12 +68,17 @@ class Stoppable(Protocol):
 
 
 class _Closing:
-    """The end of a store: the last thing to stop."""
+    """The end of a store, with the time that a virtual clock has reached: the last thing to stop."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store, self._clock = store, clock
 
     async def stop(self) -> None:
+        try:
+            if self._clock.mode == VirtualClock.mode:
+                await self._store.keep_time(self._clock.now())
+        except Unavailable as error:
+            log.error("the time is not kept: %s", error)
         await self._store.close()
 
 
@@ -103,7 +108,7 @@ class Cluster:
         self.clock: Clock = VirtualClock() if virtual else RealClock()
         table = builtin_table()
         self.store: Store = await open_store(options.store_place, table, self.clock)
-        self._stack.append(_Closing(self.store))
+        self._stack.append(_Closing(self.store, self.clock))
         seed = options.seed if options.seed is not None else (0 if virtual else None)
         self.ids = Ids(seed, reached(self.store))
         self.hub = Hub(self.store, self.clock.gauge)
@@ -131,7 +136,7 @@ class Cluster:
             authorizer=make_authorizer(options.authorization_modes, self.store, self._administrators()),
         )
         self.registry.signing_key = await signing_key(self.store, options.store_place)
-        clocks = Clocks(self.clock, self.ids)
+        clocks = Clocks(self.clock, self.ids, self.store.keep_time)
         self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
         hooks.follow(self.store, self.clock)
         self._ask_others(table)
@@ -252,7 +257,7 @@ class Cluster:
 
         duration: Go's (`"330s"`), a number of seconds, or a timedelta.  Raises NotVirtual on a real clock, ValueError.
         """
-        await self.clock.advance(seconds_of(duration))
+        await self.store.keep_time(await self.clock.advance(seconds_of(duration)))
 
     async def run_until(
         self, condition: Callable[[], T | Awaitable[T]], limit: str | float | timedelta, what: str = "the condition"
@@ -268,6 +273,7 @@ class Cluster:
             answer = condition()
             found = await answer if isawaitable(answer) else answer
             if found:
+                await self.store.keep_time(self.clock.now())
                 return found
             if not await self.clock.step(until):
                 raise TimeoutError(f"{what} is not true within {format_duration(seconds_of(limit))}; it is {found!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from kube32_sim.api import errors
 from kube32_sim.api.own import API_VERSION, GROUP
@@ -19,10 +19,11 @@ DURATION = "spec.duration"
 
 
 class Clocks:
-    """An `own.OwnType` with one object."""
+    """An `own.OwnType` with one object.  keep: called with the time that an advance has reached, before it is told."""
 
-    def __init__(self, clock: Clock, ids: Ids) -> None:
+    def __init__(self, clock: Clock, ids: Ids, keep: Callable[[float], Awaitable[None]]) -> None:
         self._clock = clock
+        self._keep = keep
         self._metadata = {"name": NAME, "uid": ids.uid(), "creationTimestamp": clock.timestamp()}
         self._under_way: set[asyncio.Task[float]] = set()
         self._stopped = False
@@ -68,7 +69,9 @@ class Clocks:
         work = asyncio.get_running_loop().create_task(self._clock.advance(seconds), name="advance")
         self._under_way.add(work)
         try:
-            return await work
+            reached = await work
+            await self._keep(reached)
+            return reached
         except ValueError:  # another advance came first
             raise _too_far(f"{seconds:g}s") from None
         except asyncio.CancelledError:
