@@ -43,7 +43,7 @@ from kube32_sim.registry.computed import COMPUTED, ComputedEndpoints
 from kube32_sim.registry.custom_types import CustomTypes
 from kube32_sim.registry.hooks import WriteHooks
 from kube32_sim.registry.policies import AdmissionPolicies
-from kube32_sim.registry.policy_status import POLICIES, policy_status
+from kube32_sim.registry.policy_status import POLICIES, catch_up, policy_status
 from kube32_sim.registry.rbac import AGGREGATOR, CLUSTER_ROLES, Aggregation, make_authorizer
 from kube32_sim.registry.registry import Registry
 from kube32_sim.registry.tokens import Tokens
@@ -139,7 +139,7 @@ class Cluster:
         clocks = Clocks(self.clock, self.ids, self.store.keep_time)
         self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
         hooks.follow(self.store, self.clock)
-        self._ask_others(table)
+        await self._ask_others(table)
         self.client = LocalClient(self.registry, self.hub)
         self.recorder = make_recorder(self.client, self.clock)
         await self._start_server(shown)
@@ -148,7 +148,10 @@ class Cluster:
             await make_roles(self.registry)
         if options.loops:
             collector = self.client.of(AGGREGATOR, service_account("kube-system", AGGREGATOR))
-            hooks.after(CLUSTER_ROLES, Aggregation(self.store, rules_writer(collector)).follow)
+            aggregation = Aggregation(self.store, rules_writer(collector))
+            hooks.after(CLUSTER_ROLES, aggregation.follow)
+            await aggregation.begin()
+        await hooks.repair(self.clock.timestamp())
         await make_endpoints(self.store, self.ids, self.clock.timestamp(), options.host, self.port)
         self.recorder.start()
         self._stack.append(self.recorder)
@@ -163,13 +166,14 @@ class Cluster:
             write_kubeconfig(options.kubeconfig, self.access)
         self._ready = True
 
-    def _ask_others(self, table: ResourceTable) -> None:
+    async def _ask_others(self, table: ResourceTable) -> None:
         registry = self.registry
         webhooks = Dispatcher(table, self.store, registry.lookup, registry.authorizer, self.clock, self.ids)
         policies = AdmissionPolicies(self.store, table, registry.authorizer)
         registry.dynamic.use(policies, webhooks=webhooks)
         if self.options.loops:
             self.hooks.after(POLICIES, policy_status(registry))
+            await catch_up(registry)
         self._stack.append(webhooks)
 
     def _announce(self, pod: dict[str, object]) -> None:

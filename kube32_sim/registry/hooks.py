@@ -70,6 +70,11 @@ class WriteHooks:
             self._allocators.observe(stored.object(), None)
         store.subscribe(self._service_changed, [SERVICES])
 
+    async def repair(self, now: str) -> None:
+        """What an earlier run has left half done; raises Unavailable."""
+        if self._store is not None and self._addresses is not None:
+            await self._addresses.repair([each.object() for each in self._store.list(SERVICES)], now)
+
     def _service_changed(self, event: Event) -> None:
         new = None if event.type == "DELETED" else event.stored.object()
         before = event.previous.object() if event.previous is not None else None

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 
+from kube32_sim.api.errors import ApiError
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject, Storage
 from kube32_sim.storage.objects import StoredObject
 
+log = logging.getLogger(__name__)
+
 POLICIES: Storage = ("admissionregistration.k8s.io", "validatingadmissionpolicies")
 MANAGER = "validatingadmissionpolicy-status-controller"
+
+
+async def catch_up(registry: Registry) -> None:
+    """Look at the policies that nobody has looked at: an earlier run ended before it could."""
+    follow = policy_status(registry)
+    for stored in registry.store.list(POLICIES):
+        try:
+            await follow(stored)
+        except ApiError as error:
+            log.warning("the policy %s is not looked at at the start: %s", stored.name, error.message)
 
 
 def policy_status(registry: Registry) -> Callable[[StoredObject], Awaitable[None]]:

@@ -92,6 +92,11 @@ class Aggregation:
         finally:
             self._running = False
 
+    async def begin(self) -> None:
+        """An earlier run may have ended between a write and what follows from it."""
+        for stored in self._store.list(CLUSTER_ROLES)[:1]:
+            await self.follow(stored)
+
     def _roles(self) -> list[JsonObject]:
         return [each.object() for each in self._store.list(CLUSTER_ROLES)]
 

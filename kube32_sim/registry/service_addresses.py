@@ -76,9 +76,17 @@ class Addresses:
     async def take(self, service: JsonObject, before: JsonObject | None, now: str) -> None:
         """Make the objects of the addresses that a Service is about to have."""
         for name in sorted(held_by(service) - held_by(before)):
+            if self._store.get(ADDRESSES, name) is not None:
+                continue  # left over from a Service of the same moment
             obj = address_object(name, service, self._ids.uid(), now)
-            with suppress(KeyExists):  # left over from a Service of the same moment
+            with suppress(KeyExists):  # somebody else was quicker
                 await self._store.create(ADDRESSES, name, obj)
+
+    async def repair(self, services: Iterable[JsonObject], now: str) -> None:
+        """Make what is missing, and delete what is left over, where an earlier run ended between two writes."""
+        for service in services:
+            await self.take(service, None, now)
+        await self._dropped([stored.name for stored in self._store.list(ADDRESSES)])
 
     def give_back(self, names: Iterable[str]) -> None:
         """Delete objects once the write that gave their addresses back is done."""
