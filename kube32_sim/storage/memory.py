@@ -223,7 +223,7 @@ class MemoryStore:
         if result is None:
             return Change(current, current, False)
         result["metadata"]["resourceVersion"] = str(current.revision)
-        if not always and _same(result, current.object()):
+        if not always and same(result, current.object()):
             return Change(current, current, False)
         stored = self._new(bucket, key, result)
         bucket.put(stored, current)
@@ -387,7 +387,7 @@ class MemoryStore:
         assert self._log_bytes == sum(event.weight for event in self._log)
 
 
-def _same(one: JsonObject, other: JsonObject) -> bool:
+def same(one: JsonObject, other: JsonObject) -> bool:
     """Whether two objects are the same JSON; to Python alone, true equals 1."""
     return one == other and orjson.dumps(one, option=_SORTED) == orjson.dumps(other, option=_SORTED)
 
