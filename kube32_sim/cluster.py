@@ -139,7 +139,7 @@ class Cluster:
         clocks = Clocks(self.clock, self.ids, self.store.keep_time)
         self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
         hooks.follow(self.store, self.clock)
-        await self._ask_others(table)
+        self._ask_others(table)
         self.client = LocalClient(self.registry, self.hub)
         self.recorder = make_recorder(self.client, self.clock)
         await self._start_server(shown)
@@ -151,6 +151,7 @@ class Cluster:
             aggregation = Aggregation(self.store, rules_writer(collector))
             hooks.after(CLUSTER_ROLES, aggregation.follow)
             await aggregation.begin()
+            await catch_up(self.registry)  # it knows the custom types now
         await hooks.repair(self.clock.timestamp())
         await make_endpoints(self.store, self.ids, self.clock.timestamp(), options.host, self.port)
         self.recorder.start()
@@ -166,14 +167,13 @@ class Cluster:
             write_kubeconfig(options.kubeconfig, self.access)
         self._ready = True
 
-    async def _ask_others(self, table: ResourceTable) -> None:
+    def _ask_others(self, table: ResourceTable) -> None:
         registry = self.registry
         webhooks = Dispatcher(table, self.store, registry.lookup, registry.authorizer, self.clock, self.ids)
         policies = AdmissionPolicies(self.store, table, registry.authorizer)
         registry.dynamic.use(policies, webhooks=webhooks)
         if self.options.loops:
             self.hooks.after(POLICIES, policy_status(registry))
-            await catch_up(registry)
         self._stack.append(webhooks)
 
     def _announce(self, pod: dict[str, object]) -> None:
