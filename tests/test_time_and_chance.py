@@ -43,6 +43,7 @@ ALLOWED = {
     "kube32_sim/server/documents.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/streaming.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/kubelet/process.py": {"kube32_sim.clock.RealClock"},
+    "kube32_sim/storage/etcd/waiting.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/clock_command.py": {"kube32_sim.clock.RealClock"},
 }
 """What each file uses of them."""

@@ -19,6 +19,7 @@ import orjson
 from kube32_sim.storage.interface import EventType, Heartbeat, JsonObject, Storage
 
 _HEAD = b'{"metadata":{"resourceVersion":"%d",'
+_BARE_HEAD = b'{"metadata":{'
 _META_START = len(b'{"metadata":')
 _MANAGED, _TIME = b'"managedFields":[', b'"time":"'
 """Before the entries, which come last in metadata, and before the time of each: quotes in texts are escaped."""
@@ -157,6 +158,21 @@ class StoredObject:
         """The same content under a later revision, as the event that tells of its end shows it."""
         head, old_head = _HEAD % revision, len(_HEAD % self.revision)
         return self._successor(revision, head + self.raw[old_head:], len(head) - old_head)
+
+    def content(self) -> bytes:
+        """The bytes without the resourceVersion."""
+        return b"".join((_BARE_HEAD, self.raw[len(_HEAD % self.revision) :]))
+
+    def settle(self, revision: int, cache: Decoded) -> None:
+        """The write has its revision now.  Only before anybody has seen the object."""
+        head, old_head = _HEAD % revision, len(_HEAD % self.revision)
+        self.raw = head + self.raw[old_head:]
+        self._meta_end += len(head) - old_head
+        self.revision = revision
+        self._cache = cache
+        if self.decoded is not None:
+            self.decoded["metadata"]["resourceVersion"] = str(revision)
+            cache.keep(self, self.decoded)
 
     def tells(self, heartbeat: Heartbeat) -> bool:
         """Whether a heartbeat stands in the content, outside of the metadata, as often as it should.

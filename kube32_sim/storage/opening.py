@@ -16,4 +16,8 @@ async def open_store(place: StorePlace, table: ResourceTable, clock: Clock) -> S
     """
     if place.kind == "memory":
         return MemoryStore(table, clock)
+    if place.kind == "etcd":
+        from kube32_sim.storage.etcd.store import EtcdStore  # with gRPC, which nobody else needs
+
+        return await EtcdStore.open(table, clock, place.endpoints, place.prefix)
     raise StoreError(f"--store: {place.kind} is not supported")

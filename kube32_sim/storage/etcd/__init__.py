@@ -1,0 +1,6 @@
+"""The store on etcd: objects in etcd, reads from a cache that etcd's watch feeds.
+
+`store` is what the rest of the program holds; `keys` says what is kept where, `requests` what is asked of etcd,
+`connection` whom and with how much patience; `following` keeps the cache true, `guards` decisions on several objects.
+Only this package knows the library `aetcd` and gRPC, and only `storage.opening` imports it, when it is wanted.
+"""

@@ -1,0 +1,227 @@
+"""The cache: objects in memory under etcd's revisions, changed only by what etcd tells.
+
+Nothing here speaks to etcd.  `load` and `learn_anew` take in what was read at one revision, `hear` what a watch tells.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Callable, Iterable
+from itertools import count
+
+import orjson
+
+from kube32_sim.api.resources import ResourceTable, ResourceType
+from kube32_sim.api.strategies.base import Strategy
+from kube32_sim.clock import Clock
+from kube32_sim.storage.etcd import waiting
+from kube32_sim.storage.etcd.guards import Guards
+from kube32_sim.storage.etcd.keys import Keys
+from kube32_sim.storage.etcd.renewal import Found, Place, missed
+from kube32_sim.storage.etcd.requests import Message
+from kube32_sim.storage.interface import JsonObject, Storage
+from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.memory_bucket import Bucket
+from kube32_sim.storage.objects import Decoded, StoredObject
+
+log = logging.getLogger(__name__)
+
+DELETE = 1
+"""The type of an event of etcd's that tells of an end."""
+
+
+class _Nowhere(Decoded):
+    """Keeps no count: the object has no revision yet, and may never have one."""
+
+    def keep(self, stored: StoredObject, obj: JsonObject) -> None:
+        stored.decoded = obj
+
+
+class Pending:
+    """A write under way.  stored: becomes the cache's object, which spares decoding what etcd tells of it."""
+
+    __slots__ = ("content", "settled", "stored")
+
+    def __init__(self, stored: StoredObject) -> None:
+        self.stored = stored
+        self.content = stored.content()
+        self.settled = False
+
+
+class Cache(MemoryStore):
+    """revision: up to which everything is known that has happened under the prefix."""
+
+    optimistic = True
+
+    def __init__(self, table: ResourceTable, clock: Clock, keys: Keys) -> None:
+        super().__init__(table, clock)
+        self.keys = keys
+        self.guards = Guards(keys)
+        self._pending: dict[bytes, list[Pending]] = {}
+        self._nowhere = _Nowhere()
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        """For revisions to be heard of: a heap."""
+        self._numbers = count()
+        self._curious: list[asyncio.Future[None]] = []
+        """Those who wait for anything to be heard."""
+
+    def bucket(self, storage: Storage) -> Bucket:
+        try:
+            return super().bucket(storage)
+        except KeyError:  # objects of a custom type may be known before its definition is served
+            made = self._buckets[storage] = Bucket(storage, _provisional(storage))
+            return made
+
+    # what etcd tells
+
+    def load(self, kvs: Iterable[Message], revision: int) -> None:
+        """Begin with everything there is as of a revision."""
+        for name, kv in self._objects(kvs):
+            storage, key = name
+            bucket = self.bucket(storage)
+            stored = self._decode(bucket, key, kv.value, kv.mod_revision)
+            bucket.put(stored, None)
+            self._remember(stored, None)
+        self._at(revision)
+
+    def learn_anew(self, kvs: Iterable[Message], revision: int) -> None:
+        """Be told everything anew as of a revision; what was missed becomes events, history begins there."""
+        found = {place: Found(kv.value, kv.create_revision, kv.mod_revision) for place, kv in self._objects(kvs)}
+        known: dict[Place, int] = {
+            (storage, key): stored.revision
+            for storage in self.storages()
+            for key, stored in self.bucket(storage).objects.items()
+        }
+        for event in missed(known, found, self.revision):
+            self.revision = event.revision
+            self._take(*event.place, event.content, event.revision)
+        self._at(revision)
+
+    def _at(self, revision: int) -> None:
+        self.revision = revision
+        self.compact(revision)
+        self._tell_waiting()
+
+    def _objects(self, kvs: Iterable[Message]) -> Iterable[tuple[Place, Message]]:
+        """The objects among keys; what is of guards is remembered."""
+        for kv in kvs:
+            if kv.key.startswith(self.keys.objects):
+                yield self.keys.place(kv.key), kv
+            elif kv.key.startswith(self.keys.guards):
+                self.guards.heard[kv.key] = kv.mod_revision
+
+    def hear(self, response: Message) -> None:
+        """Events of a watch, in order; all of one revision come together."""
+        before = self.revision
+        for event in response.events:
+            kv = event.kv
+            revision = kv.mod_revision
+            if revision <= before:
+                continue
+            self.revision = revision
+            name = kv.key
+            if name.startswith(self.keys.objects):
+                try:
+                    self._take_key(name, None if event.type == DELETE else kv.value, revision)
+                except (ValueError, KeyError, TypeError):
+                    log.exception("what is stored in etcd at %s is no object", name.decode(errors="replace"))
+            elif name.startswith(self.keys.guards):
+                self.guards.heard[name] = revision
+        self._tell_waiting()
+
+    def _take_key(self, name: bytes, content: bytes | None, revision: int) -> None:
+        storage, key = self.keys.place(name)
+        pending = self._pending.get(name)
+        if pending is not None and content is not None:
+            for write in pending:
+                if write.content == content and not write.settled:
+                    write.settled = True
+                    write.stored.settle(revision, self._decoded)
+                    self._put(self.bucket(storage), write.stored)
+                    return
+        self._take(storage, key, content, revision)
+
+    def _take(self, storage: Storage, key: str, content: bytes | None, revision: int) -> None:
+        bucket = self.bucket(storage)
+        if content is not None:
+            self._put(bucket, self._decode(bucket, key, content, revision))
+            return
+        current: StoredObject | None = bucket.objects.get(key)
+        if current is not None:
+            bucket.drop(current)
+            self._forget(current)
+            self._append(bucket, "DELETED", current.at_revision(revision), current)
+
+    def _put(self, bucket: Bucket, stored: StoredObject) -> None:
+        current: StoredObject | None = bucket.objects.get(stored.key)
+        bucket.put(stored, current)
+        self._remember(stored, current)
+        self._append(bucket, "MODIFIED" if current is not None else "ADDED", stored, current)
+
+    def _decode(self, bucket: Bucket, key: str, content: bytes, revision: int) -> StoredObject:
+        obj = orjson.loads(content)
+        return StoredObject(bucket.storage, key, obj, revision, bucket.row.fields, bucket.values(obj), self._decoded)
+
+    # writes under way
+
+    def begin(self, bucket: Bucket, key: str, obj: JsonObject) -> Pending:
+        """obj: the store's from now on."""
+        values = bucket.values(obj)
+        stored = StoredObject(bucket.storage, key, obj, self.revision + 1, bucket.row.fields, values, self._nowhere)
+        made = Pending(stored)
+        self._pending.setdefault(self.keys.object(bucket.storage, key), []).append(made)
+        return made
+
+    def settle(self, write: Pending, revision: int) -> None:
+        """It was made, whether the cache has heard of it or not."""
+        if not write.settled:
+            write.settled = True
+            write.stored.settle(revision, self._decoded)
+
+    def end(self, write: Pending) -> None:
+        name = self.keys.object(write.stored.storage, write.stored.key)
+        others = [other for other in self._pending[name] if other is not write]
+        if others:
+            self._pending[name] = others
+        else:
+            del self._pending[name]
+
+    # waiting
+
+    async def heard(self, revision: int, seconds: float) -> bool:
+        """Wait until everything up to a revision is known; False where it is not in time."""
+        if revision <= self.revision:
+            return True
+        future = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (revision, next(self._numbers), future))
+        return await waiting.patient(future, seconds)
+
+    async def until(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Wait until something has been heard that makes a condition true; False where it is not in time."""
+        end = waiting.now() + seconds
+        while not condition():
+            future = asyncio.get_running_loop().create_future()
+            self._curious.append(future)
+            if not await waiting.patient(future, end - waiting.now()):
+                return condition()
+        return True
+
+    def _tell_waiting(self) -> None:
+        while self._waiting and self._waiting[0][0] <= self.revision:
+            _release(heapq.heappop(self._waiting)[2])
+        curious, self._curious = self._curious, []
+        for future in curious:
+            _release(future)
+
+
+def _release(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _provisional(storage: Storage) -> ResourceType:
+    """A row for objects whose type is not served yet: it says nothing about them (see `Store.retype`)."""
+    group, plural = storage
+    return ResourceType(group, "v1", plural, plural, plural, True, "", storage=storage, strategy=Strategy())

@@ -1,0 +1,320 @@
+"""The store on etcd: a cache that etcd's watch feeds, and writes as transactions.
+
+The cache changes only when etcd tells of a change, in etcd's order, under etcd's revisions; so every process that
+follows the same prefix sees the same history.  A write is decided on what the cache holds, and made only if the object
+was last written at the revision that the decision rests on; otherwise the cache waits for what outran it, and it is
+decided anew.  It is answered when the cache has heard of it: who writes reads what he wrote.
+
+What is decided on the cache and needs no write (a refusal, a change that changes nothing) is answered when etcd has
+confirmed that the cache knew the object's last state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
+
+from kube32_sim.api.resources import ResourceTable
+from kube32_sim.clock import Clock
+from kube32_sim.storage.etcd import requests, waiting
+from kube32_sim.storage.etcd.caching import Cache, Pending
+from kube32_sim.storage.etcd.connection import Connection
+from kube32_sim.storage.etcd.following import Following
+from kube32_sim.storage.etcd.guards import Block, block
+from kube32_sim.storage.etcd.keys import FORMAT, Keys
+from kube32_sim.storage.etcd.requests import Message
+from kube32_sim.storage.fencing import LEADING, TAKING, Deposed
+from kube32_sim.storage.interface import (
+    Change,
+    Heartbeat,
+    JsonObject,
+    KeyExists,
+    KeyMissing,
+    Outrun,
+    Remove,
+    Storage,
+    Store,
+    StoreError,
+    Unavailable,
+    Updater,
+)
+from kube32_sim.storage.memory import same
+from kube32_sim.storage.objects import StoredObject
+
+log = logging.getLogger(__name__)
+
+PAGE = 500
+"""Keys that are read at once."""
+REACH = 3.0
+"""Seconds that a request waits for a revision that others were told of (as upstream)."""
+COMPACTION = 300.0
+"""Seconds between two compactions; each forgets what is older than the last one (as upstream)."""
+
+
+class EtcdStore(Cache):
+    """Made by `open`."""
+
+    def __init__(self, table: ResourceTable, clock: Clock, connection: Connection, prefix: str) -> None:
+        super().__init__(table, clock, Keys(prefix))
+        self._etcd = connection
+        self._following = Following(connection, self.keys, lambda: self.revision, self.hear, self._begin_anew)
+        self._compacting: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(
+        cls,
+        table: ResourceTable,
+        clock: Clock,
+        endpoints: Sequence[tuple[str, int]],
+        prefix: str,
+        *,
+        compaction: float = COMPACTION,
+    ) -> EtcdStore:
+        """endpoints: (host, port) of each member.  prefix: see `Keys`.  Raises StoreError."""
+        connection = Connection(endpoints)
+        store = cls(table, clock, connection, prefix)
+        try:
+            await connection.open()
+            await store._check_format()
+            store.load(*await store._read())
+        except Unavailable as error:
+            await connection.close()
+            raise StoreError(f"--store: {error.message}") from None
+        except BaseException:
+            await connection.close()
+            raise
+        store._following.start()
+        store._compacting = asyncio.get_running_loop().create_task(store._compact(compaction), name="compacting etcd")
+        return store
+
+    @property
+    def trouble(self) -> str:
+        """Why etcd's changes are not heard now; "" while all is well."""
+        return self._following.trouble
+
+    async def close(self) -> None:
+        if self._compacting is not None:
+            self._compacting.cancel()
+            await asyncio.wait([self._compacting])
+        await self._following.stop()
+        await self._etcd.close()
+
+    # following
+
+    async def _check_format(self) -> None:
+        name = self.keys.format
+        begun = requests.transaction(
+            [requests.is_at(name, 0)], [requests.put(name, FORMAT)], [requests.look(name, whole=True)]
+        )
+        response = await self._etcd.txn(begun)
+        kv = None if response.succeeded else requests.found(response, 0)
+        if kv is not None and kv.value != FORMAT:
+            place, found = self.keys.root.decode(), kv.value.decode(errors="replace")
+            raise StoreError(
+                f"--store: what etcd at {self._etcd.name} holds under {place} has the format {found}, and this version "
+                f"knows {FORMAT.decode()} only: use the version that wrote it, or another prefix"
+            )
+
+    async def _read(self) -> tuple[list[Message], int]:
+        """(everything under the prefix, as of which revision).
+
+        The revision is that of a write of our own, which the others hear of too: a client that was told of it here may
+        ask them for it.
+        """
+        opened = await self._etcd.txn(requests.transaction([], [requests.put(self.keys.opened, b"")]))
+        revision, kvs, start = int(opened.header.revision), [], self.keys.root
+        while True:
+            page = await self._etcd.range(requests.page(start, self.keys.end, revision, PAGE))
+            kvs.extend(page.kvs)
+            if not page.more:
+                return kvs, revision
+            start = page.kvs[-1].key + b"\0"
+
+    async def _begin_anew(self) -> None:
+        self.learn_anew(*await self._read())
+
+    async def _compact(self, period: float) -> None:
+        """Every process does: that another was quicker does not matter."""
+        while True:
+            revision = self.revision
+            await waiting.pause(period)
+            try:
+                await self._etcd.compact(requests.compaction(revision))
+            except Unavailable as error:
+                log.debug("not compacted: %s", error.message)
+
+    async def reached(self, revision: int) -> bool:
+        return await self.heard(revision, REACH)
+
+    # besides objects
+
+    async def keep(self, name: str, make: Callable[[], bytes]) -> bytes:
+        key = self.keys.private(name)
+        kvs = (await self._etcd.range(requests.one(key, whole=True))).kvs
+        if kvs:
+            return bytes(kvs[0].value)
+        made = make()
+        look = requests.look(key, whole=True)
+        response = await self._etcd.txn(
+            requests.transaction([requests.is_at(key, 0)], [requests.put(key, made)], [look])
+        )
+        kv = None if response.succeeded else requests.found(response, 0)
+        return made if kv is None else bytes(kv.value)
+
+    async def keep_time(self, now: float) -> None:
+        await self._etcd.txn(requests.transaction([], [requests.put(self.keys.clock, repr(now).encode())]))
+
+    def deciding(self, *subjects: str) -> AbstractAsyncContextManager[None]:
+        return self.guards.deciding(subjects) if subjects else super().deciding()
+
+    # writes
+
+    async def create(self, storage: Storage, key: str, obj: JsonObject) -> Change:
+        bucket = self.bucket(storage)
+        while True:
+            current: StoredObject | None = bucket.objects.get(key)
+            if current is not None:
+                if await self._is_last(storage, key, current):
+                    raise KeyExists(key)
+                continue
+            write = self.begin(bucket, key, obj)
+            if await self._made(write, None):
+                return Change(write.stored, None, True)
+            obj = write.stored.object()
+
+    async def update(self, storage: Storage, key: str, change: Updater, *, always: bool = False) -> Change:
+        bucket = self.bucket(storage)
+        while True:
+            current: StoredObject | None = bucket.objects.get(key)
+            if current is None:
+                if await self._is_last(storage, key, None):
+                    raise KeyMissing(key)
+                continue
+            try:
+                result = change(current)
+            except Exception:
+                if await self._is_last(storage, key, current):
+                    raise
+                continue
+            if isinstance(result, Remove):
+                if (final := await self._removed(current)) is not None:
+                    return Change(final, current, True)
+                continue
+            if result is not None:
+                result["metadata"]["resourceVersion"] = str(current.revision)
+            if result is None or (not always and same(result, current.object())):
+                if await self._is_last(storage, key, current):
+                    return Change(current, current, False)
+                continue
+            write = self.begin(bucket, key, result)
+            if await self._made(write, current):
+                return Change(write.stored, current, True)
+
+    async def delete(self, storage: Storage, key: str, check: Callable[[StoredObject], None]) -> Change:
+        def removing(current: StoredObject) -> Remove:
+            check(current)
+            return Remove()
+
+        return await self.update(storage, key, removing)
+
+    def pulse(self, storage: Storage, key: str, revision: int, heartbeat: Heartbeat) -> None:
+        """A write waits here, always."""
+        return
+
+    async def _made(self, write: Pending, current: StoredObject | None) -> bool:
+        """Make a create or update; False where it was outrun, and the cache has heard of what outran it."""
+        name = self.keys.object(write.stored.storage, write.stored.key)
+        puts = [requests.put(name, write.content)]
+        if term := TAKING.get():
+            puts.append(requests.put(self.keys.leader, term.encode()))
+        try:
+            revision = await self._transact(name, write.stored.storage, write.stored.key, current, puts)
+            if not revision:
+                return False
+            self.settle(write, revision)
+        finally:
+            self.end(write)
+        return True
+
+    async def _removed(self, current: StoredObject) -> StoredObject | None:
+        """The last state of an object that has gone; None where that was outrun."""
+        name = self.keys.object(current.storage, current.key)
+        revision = await self._transact(name, current.storage, current.key, current, [requests.delete(name)])
+        return current.at_revision(revision) if revision else None
+
+    async def _transact(
+        self, name: bytes, storage: Storage, key: str, current: StoredObject | None, writes: list[Message]
+    ) -> int:
+        """The revision of a write; 0 where it was outrun.  Raises Outrun, Deposed, Unavailable."""
+        compares, looks = [requests.is_at(name, current.revision if current is not None else 0)], [requests.look(name)]
+        decision, term = block(), LEADING.get()
+        if decision is not None:
+            for guard, at in decision.at.items():
+                compares.append(requests.is_at(guard, at))
+                writes.append(requests.put(guard, b""))
+                looks.append(requests.look(guard))
+        if term:
+            compares.append(requests.says(self.keys.leader, term.encode()))
+            looks.append(requests.look(self.keys.leader, whole=True))
+        response = await self._etcd.txn(requests.transaction(compares, writes, looks))
+        if response.succeeded:
+            revision = int(response.header.revision)
+            if decision is not None:
+                decision.written(revision)
+            await self.heard(revision, self._etcd.patience)
+            return revision
+        if term:
+            leader = requests.found(response, len(looks) - 1)
+            if leader is None or leader.value != term.encode():
+                raise Deposed(term)
+        if requests.revision_found(response, 0) != (current.revision if current is not None else 0):
+            await self._moved(storage, key, current)
+        if decision is not None:
+            await self._decided_elsewhere(decision, response, anew=current is None)
+        return 0
+
+    async def _decided_elsewhere(self, decision: Block, response: Message, *, anew: bool) -> None:
+        """Catch up with decisions of others; anew: they are to be heeded by whoever decides."""
+        at = {name: requests.revision_found(response, place) for place, name in enumerate(decision.at, 1)}
+        if at == decision.at:
+            return
+        heard = self.guards.heard
+        caught_up = await self.until(
+            lambda: all(heard.get(name, 0) >= revision for name, revision in at.items()), self._etcd.patience
+        )
+        if not caught_up:
+            raise self._behind()
+        self.guards.look_again(decision)
+        if anew:
+            raise Outrun
+
+    async def _is_last(self, storage: Storage, key: str, current: StoredObject | None) -> bool:
+        """Whether that is the object's last state; where it is not, the cache has heard of a later one."""
+        name = self.keys.object(storage, key)
+        kvs = (await self._etcd.range(requests.one(name))).kvs
+        if (kvs[0].mod_revision if kvs else 0) == (current.revision if current is not None else 0):
+            return True
+        await self._moved(storage, key, current)
+        return False
+
+    async def _moved(self, storage: Storage, key: str, current: StoredObject | None) -> None:
+        """Wait until the cache holds another state of an object."""
+        at = current.revision if current is not None else 0
+
+        def moved() -> bool:
+            there = self.get(storage, key)
+            return (there.revision if there is not None else 0) != at
+
+        if not await self.until(moved, self._etcd.patience):
+            raise self._behind()
+
+    def _behind(self) -> Unavailable:
+        why = f": {self.trouble}" if self.trouble else ""
+        return Unavailable(f"this server has not heard yet of what others have written to etcd{why}")
+
+
+if TYPE_CHECKING:
+    _held_to: type[Store] = EtcdStore
