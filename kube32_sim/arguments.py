@@ -97,6 +97,15 @@ def _add_listening(group: argparse._ArgumentGroup) -> None:
         help="port to listen on; 0: a free one (default: %(default)s)",
     )
     group.add_argument(
+        "--allowed-host",
+        dest="allowed_hosts",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another name or address by which it is reached, for which the made certificate is good too, and whose "
+        "pages may send requests; can be repeated",
+    )
+    group.add_argument(
         "--kubeconfig",
         type=Path,
         default=KUBECONFIG,
@@ -112,6 +121,12 @@ def _add_access(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--tls-cert", type=Path, metavar="FILE", help="serve HTTPS with this certificate (PEM)")
     group.add_argument("--tls-key", type=Path, metavar="FILE", help="the certificate's private key (PEM)")
     group.add_argument("--tls-self-signed", action="store_true", help="serve HTTPS, certificate made for this run")
+    group.add_argument(
+        "--client-ca-file",
+        type=Path,
+        metavar="FILE",
+        help="who has a certificate of these authorities (PEM) may call: CN is the user, O the groups; needs TLS",
+    )
     group.add_argument(
         "--allow-anonymous",
         action="store_true",

@@ -22,6 +22,7 @@ from typing import Any, Protocol, TypeVar
 
 from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.allocation import Allocators
+from kube32_sim.api.authorization import Authorizer
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.customs.naming import DEFINITIONS
 from kube32_sim.api.resources import ResourceTable
@@ -49,8 +50,10 @@ from kube32_sim.registry.registry import Registry
 from kube32_sim.registry.tokens import Tokens
 from kube32_sim.server.app import ApiServer
 from kube32_sim.server.authentication import Authenticator, read_tokens
+from kube32_sim.server.client_certificates import ClientCertificates, prepare
 from kube32_sim.server.documents import CustomDefinitions, Documents
 from kube32_sim.server.handler import Handler
+from kube32_sim.server.origins import origins_of
 from kube32_sim.storage.interface import Store, Unavailable
 from kube32_sim.storage.opening import open_store
 from kube32_sim.storage.watching import Hub
@@ -133,7 +136,7 @@ class Cluster:
             collects_garbage="garbage-collector" in options.loops,
             counts_reports=scheduler is not None,
             computed=computed,
-            authorizer=make_authorizer(options.authorization_modes, self.store, self._administrators()),
+            authorizer=self._authorizer(),
         )
         self.registry.signing_key = await signing_key(self.store, options.store_place)
         clocks = Clocks(self.clock, self.ids, self.store.keep_time)
@@ -191,17 +194,20 @@ class Cluster:
         if options.tls_self_signed:
             # the other side looks at its own clock, whatever time it is in here
             now = RealClock().now()
-            context, ca = tls.self_signed_context(options.host, now, await own_authority(self.store, now))
+            hosts = (options.host, *options.allowed_hosts)
+            context, ca = tls.self_signed_context(hosts, now, await own_authority(self.store, now))
         elif options.tls_cert is not None and options.tls_key is not None:
             context, ca = tls.context_from_files(options.tls_cert, options.tls_key)
+        if context is not None:
+            prepare(context, options.client_ca_file)
         metrics = Metrics(self.store, hub)
         computed = COMPUTED if "endpoints" in options.loops else ()
         documents = Documents(
             self.registry.table, metrics.text, lambda: self._ready, CustomDefinitions(self.store), computed
         )
-        authenticator = Authenticator(
-            Tokens(self._known, self.clock.now, self.registry.lookup, self.registry.signing_key)
-        )
+        tokens = Tokens(self._known, self.clock.now, self.registry.lookup, self.registry.signing_key)
+        certificates = ClientCertificates() if options.client_ca_file is not None else None
+        authenticator = Authenticator(tokens, certificates, origins_of(options))
         handler = Handler(self.registry, hub, authenticator, documents)
         customs = CustomTypes(self.registry, handler.streams.end_of)
         self.hooks.after(DEFINITIONS, customs.follow)
@@ -216,10 +222,12 @@ class Cluster:
         documents.discovery.address = f"{host}:{self.port}"
         self.access = Access(self.url, self._token, ca)
 
-    def _administrators(self) -> list[str]:
-        """Who may do everything, whatever roles say: who has a token, unless it is asked what he may do."""
-        known = () if self.options.authorization_mode else (self._known or {}).values()
-        return [user.name for user in known]
+    def _authorizer(self) -> Authorizer:
+        """Who has a token or a certificate may do everything, whatever roles say, unless it is asked what he may do."""
+        options = self.options
+        all_may = not options.authorization_mode
+        known = [user.name for user in (self._known or {}).values()] if all_may else []
+        return make_authorizer(options.authorization_modes, self.store, known, certified=all_may)
 
     async def _tokens(self) -> tuple[dict[bytes, User] | None, str]:
         """(the tokens that are known, or None for an open server; an administrator's token for the kubeconfig)."""

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kube32_sim.hosts import is_loopback, spelled
+
 LOOPS = (
     "scheduler",
     "node-lifecycle",
@@ -180,7 +182,11 @@ class ServeOptions:
     tls_cert: Path | None = None
     tls_key: Path | None = None
     tls_self_signed: bool = False
+    client_ca_file: Path | None = None
+    """Authorities of the certificates by which callers are known."""
     allow_anonymous: bool = False
+    allowed_hosts: Sequence[str] = ()
+    """Names and addresses, besides its own, by which the server may be called, and whose pages may call it."""
     authorization_mode: str = ""
     """Who decides what is allowed: `AUTHORIZATION_MODES`, several joined by commas.
 
@@ -216,6 +222,11 @@ class ServeOptions:
     @property
     def tls(self) -> bool:
         return self.tls_self_signed or self.tls_cert is not None
+
+    @property
+    def authenticated(self) -> bool:
+        """Whether who shows no credentials is nobody; else everybody is an administrator."""
+        return self.token_file is not None or self.tls
 
     @property
     def boards(self) -> Sequence[tuple[str, str]]:
@@ -299,17 +310,19 @@ def _check_access(options: ServeOptions) -> None:
         raise OptionError("--tls-cert and --tls-key: give both or neither")
     if options.tls_self_signed and options.tls_cert is not None:
         raise OptionError("--tls-self-signed: not together with --tls-cert")
-    if not is_loopback(options.host) and options.token_file is None and not options.allow_anonymous:
+    if options.client_ca_file is not None and not options.tls:
+        raise OptionError("--client-ca-file: needs TLS; add --tls-self-signed, or --tls-cert and --tls-key")
+    _check_hosts(options)
+
+
+def _check_hosts(options: ServeOptions) -> None:
+    if not options.host.strip():
+        raise OptionError("--host: no address; 0.0.0.0 is every one of this machine, :: those of IPv6 too")
+    for host in options.allowed_hosts:
+        if not spelled(host):
+            raise OptionError(f"--allowed-host: {host!r} is no name or address of a machine, without scheme and port")
+    if not is_loopback(options.host) and not options.authenticated and not options.allow_anonymous:
         raise OptionError(
             f"--host: {options.host} can be reached from other machines, where every caller would be an administrator; "
-            "add --token-file, or --allow-anonymous if that is what you want"
+            "add --tls-self-signed and --token-file, or --allow-anonymous if that is what you want"
         )
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

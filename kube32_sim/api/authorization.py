@@ -126,20 +126,28 @@ ALWAYS_ALLOW = AlwaysAllow()
 
 
 class Administrators:
-    """Some users may do everything; of the others nothing is said."""
+    """Some users may do everything; of the others nothing is said.
+
+    names: theirs.  certified: whether those may, too, who show certificates.
+    """
 
     holdings = NO_HOLDINGS
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str], *, certified: bool = False) -> None:
         self._names = frozenset(names)
+        self._certified = certified
 
     def decide(self, user: User, attributes: Attributes) -> Decision:
-        if user.name in self._names:
-            return Decision(True, "kube32-sim: every user with a token of the token file is an administrator")
+        if self._is_one(user):
+            known_by = "certificate" if user.certified else "token of the token file"
+            return Decision(True, f"kube32-sim: every user with a {known_by} is an administrator")
         return NO_OPINION
 
     def rules(self, user: User, namespace: str) -> Rules:
-        return EVERYTHING if user.name in self._names else Rules((), ())
+        return EVERYTHING if self._is_one(user) else Rules((), ())
+
+    def _is_one(self, user: User) -> bool:
+        return user.name in self._names or (self._certified and user.certified)
 
 
 class AlwaysDeny:

@@ -15,6 +15,8 @@ class User:
     uid: str = ""
     groups: tuple[str, ...] = ()
     extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    certified: bool = False
+    """Whether it is the caller's own certificate that says all this."""
 
     @property
     def anonymous(self) -> bool:

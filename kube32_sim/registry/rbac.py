@@ -20,11 +20,16 @@ AGGREGATOR = "clusterrole-aggregation-controller"
 """The field manager of the rules of aggregated ClusterRoles, as upstream's."""
 
 
-def make_authorizer(modes: Sequence[str], store: Store, administrators: Iterable[str]) -> Authorizer:
-    """Of the modes that `--authorization-mode` names, in their order; before them, some users may do everything."""
+def make_authorizer(
+    modes: Sequence[str], store: Store, administrators: Iterable[str], *, certified: bool = False
+) -> Authorizer:
+    """Of the modes that `--authorization-mode` names, in their order; before them, some users may do everything.
+
+    certified: those with certificates, too.
+    """
     if list(modes) == ["AlwaysAllow"]:
         return ALWAYS_ALLOW
-    return Chain([Administrators(administrators), *(_MAKERS[mode](store) for mode in modes)])
+    return Chain([Administrators(administrators, certified=certified), *(_MAKERS[mode](store) for mode in modes)])
 
 
 def followed_policy(store: Store) -> Policy:

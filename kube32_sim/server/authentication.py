@@ -1,4 +1,4 @@
-"""Who calls: tokens of a file and of ServiceAccounts, or everybody an administrator where there are none."""
+"""Who calls: by certificate, by a token of a file or a ServiceAccount, or everybody an administrator."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
+from aiohttp import web
+
 from kube32_sim.api import errors
 from kube32_sim.api.users import ADMIN, ANONYMOUS, User
 from kube32_sim.options import OptionError
 from kube32_sim.registry.tokens import Tokens
+from kube32_sim.server.client_certificates import ClientCertificates
+from kube32_sim.server.origins import Origins
 
 
 class TokenFileError(OptionError):
@@ -44,13 +48,37 @@ def _entry(record: Sequence[str]) -> tuple[bytes, User]:
 
 
 class Authenticator:
-    """Of a server; where its tokens are of no file, everybody is an administrator who shows none."""
+    """Of a server; where its tokens are of no file, everybody is an administrator who shows none.
 
-    def __init__(self, tokens: Tokens) -> None:
+    certificates: None where none are asked for.  origins: from where a page may call; None: from everywhere.
+    """
+
+    def __init__(
+        self, tokens: Tokens, certificates: ClientCertificates | None = None, origins: Origins | None = None
+    ) -> None:
         self.tokens = tokens
+        self._certificates = certificates
+        self._origins = origins
 
-    def user(self, authorization: str | None) -> User:
-        """Of an Authorization header; ApiError 401 for a token that is unknown, or not good any more."""
+    def user(self, request: web.BaseRequest) -> User:
+        """Who sent a request; ApiError 403 for a page of somebody else, 401 for credentials that are not good.
+
+        As upstream, a certificate comes first, and who has shown a good one needs no token.
+        """
+        if self._origins is not None:
+            self._origins.check(request)
+        authorization = request.headers.get("Authorization")
+        if self._certificates is None:
+            return self._by_token(authorization)
+        try:
+            user = self._certificates.user(request.transport)
+        except ValueError:
+            user = self._by_token(authorization)  # which may be a good one
+            if user.anonymous:
+                raise errors.unauthorized() from None
+        return user or self._by_token(authorization)
+
+    def _by_token(self, authorization: str | None) -> User:
         scheme, _, token = (authorization or "").partition(" ")
         token = token.strip() if scheme.lower() == "bearer" else ""  # as upstream: nobody knows another scheme
         open_to_all = self.tokens.static is None

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from kube32_sim.hosts import OWN_NAMES, address_of, spelled
 
 NAME = "kube32-sim-ca"
 OWN_DAYS, SERVER_DAYS = 3650, 365
@@ -25,7 +28,7 @@ class Authority:
     """Who vouches for the server: its certificate and its private key, in PEM."""
 
     certificate: bytes
-    key: bytes
+    key: bytes = field(repr=False)
 
 
 def made_up(now: float) -> Authority:
@@ -57,13 +60,16 @@ def outlasts_a_server(certificate: bytes, now: float) -> bool:
     return end >= _moment(now) + datetime.timedelta(days=SERVER_DAYS)
 
 
-def server_certificate(host: str, now: float, authority: Authority) -> tuple[bytes, bytes]:
-    """(certificate, its private key) of a server that listens on a host, in PEM, good for a year."""
+def server_certificate(hosts: Sequence[str], now: float, authority: Authority) -> tuple[bytes, bytes]:
+    """(certificate, its private key) of a server, in PEM, good for a year.
+
+    hosts: names and addresses by which it is reached, besides those that every server has.
+    """
     own, key = _private_key(authority.key), ec.generate_private_key(ec.SECP256R1())
     made = (
         _certificate("kube32-sim", key.public_key(), now, SERVER_DAYS)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName(_names(host)), critical=False)
+        .add_extension(x509.SubjectAlternativeName(_names(hosts)), critical=False)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(own.public_key()), critical=False)
         .sign(own, hashes.SHA256())
@@ -102,11 +108,13 @@ def _private_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
     return key
 
 
-def _names(host: str) -> list[x509.GeneralName]:
-    names: list[x509.GeneralName] = [x509.DNSName("localhost"), x509.DNSName("kubernetes.default.svc")]
-    addresses = {ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("::1")}
-    try:
-        addresses.add(ipaddress.ip_address(host))
-    except ValueError:
-        names.append(x509.DNSName(host))
-    return names + [x509.IPAddress(address) for address in sorted(addresses, key=str)]
+def _names(hosts: Sequence[str]) -> list[x509.GeneralName]:
+    names = dict.fromkeys(OWN_NAMES)
+    addresses = dict.fromkeys(map(ipaddress.ip_address, ("127.0.0.1", "::1")))
+    for host in hosts:
+        address = address_of(host)
+        if address is not None:
+            addresses[address] = None
+        elif spelled(host):
+            names[spelled(host)] = None
+    return [*map(x509.DNSName, names), *map(x509.IPAddress, addresses)]

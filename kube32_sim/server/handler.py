@@ -70,7 +70,7 @@ class Handler:
         path, _, raw_query = target.partition("?")
         query = paths.parse_query(raw_query)
         info = paths.parse(request.method, path, query)
-        user = self._authenticator.user(request.headers.get("Authorization"))
+        user = self._authenticator.user(request)
         authorizer, asked = self._registry.authorizer, attributes_of(info, query)
         if impersonation.wanted(request.headers):
             user = impersonation.impersonated(user, request.headers, authorizer, asked)

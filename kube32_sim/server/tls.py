@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,12 +44,17 @@ def _pem(option: str, path: Path, marker: bytes, what: str) -> bytes:
     return content
 
 
-def self_signed_context(host: str, now: float, authority: Authority | None = None) -> tuple[ssl.SSLContext, bytes]:
-    """(server context, the authority's certificate in PEM), good for a year; the authority is made up unless given."""
+def self_signed_context(
+    hosts: Sequence[str], now: float, authority: Authority | None = None
+) -> tuple[ssl.SSLContext, bytes]:
+    """(server context, the authority's certificate in PEM), good for a year; the authority is made up unless given.
+
+    hosts: names and addresses for which the server's certificate is good besides the usual ones.
+    """
     from kube32_sim.server.authority import made_up, server_certificate
 
     authority = authority or made_up(now)
-    chain, key = server_certificate(host, now, authority)
+    chain, key = server_certificate(hosts, now, authority)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     handle, path = tempfile.mkstemp(suffix=".pem")
     try:

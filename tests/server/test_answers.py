@@ -176,7 +176,7 @@ async def test_bodies_that_are_too_large_are_refused(wire: Wire) -> None:
 
 async def test_a_chunked_body_that_is_too_large_is_refused(bare: Cluster) -> None:
     async with connected(bare.port) as wire:
-        await wire.send(head(f"POST {PATH} HTTP/1.1", {"Host": "x", "Transfer-Encoding": "chunked"}))
+        await wire.send(head(f"POST {PATH} HTTP/1.1", {"Host": "localhost", "Transfer-Encoding": "chunked"}))
         piece = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
         try:
             for _ in range(64):
@@ -258,7 +258,7 @@ async def test_every_version_prints_the_same_table(bare: Cluster, wire: Wire) ->
 
 async def test_header_names_have_no_case(bare: Cluster, wire: Wire) -> None:
     body = json.dumps(config_map("a")).encode()
-    lines = f"POST {PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+    lines = f"POST {PATH} HTTP/1.1\r\nhost: [::1]\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
     await wire.send(lines.encode() + b"aCcEpT: " + TABLE.encode() + b"\r\n\r\n" + body)
     answer = await wire.answer()
     assert (answer.status, answer.json()["kind"]) == (201, "Table")
@@ -266,7 +266,7 @@ async def test_header_names_have_no_case(bare: Cluster, wire: Wire) -> None:
 
 async def test_bodies_may_come_in_chunks(wire: Wire) -> None:
     body = json.dumps(config_map("a", 100)).encode()
-    headers = {"Host": "x", "Content-Type": "application/json", "Transfer-Encoding": "chunked"}
+    headers = {"Host": "localhost", "Content-Type": "application/json", "Transfer-Encoding": "chunked"}
     await wire.send(head(f"POST {PATH} HTTP/1.1", headers))
     for start in range(0, len(body), 7):
         part = body[start : start + 7]
@@ -279,7 +279,7 @@ async def test_bodies_may_come_in_chunks(wire: Wire) -> None:
 async def test_a_client_may_wait_to_be_told_to_send_its_body(wire: Wire) -> None:
     body = json.dumps(config_map("a")).encode()
     headers = {
-        "Host": "x",
+        "Host": "localhost",
         "Content-Type": "application/json",
         "Content-Length": str(len(body)),
         "Expect": "100-continue",
@@ -292,7 +292,7 @@ async def test_a_client_may_wait_to_be_told_to_send_its_body(wire: Wire) -> None
 
 async def test_requests_may_be_sent_before_the_answers_to_those_before(bare: Cluster, wire: Wire) -> None:
     await fill(bare, 3, 10)
-    requests = [head(f"GET {PATH}/m{number} HTTP/1.1", {"Host": "x"}) for number in (2, 0, 9, 1)]
+    requests = [head(f"GET {PATH}/m{number} HTTP/1.1", {"Host": "localhost"}) for number in (2, 0, 9, 1)]
     await wire.send(b"".join(requests))
     answers = [await wire.answer() for _ in requests]
     assert [answer.status for answer in answers] == [200, 200, 404, 200]
@@ -310,7 +310,7 @@ async def test_http_1_0(bare: Cluster) -> None:
 
 async def test_a_whole_address_may_stand_in_the_request_line(bare: Cluster, wire: Wire) -> None:
     await fill(bare, 1, 10)
-    await wire.send(head(f"GET http://127.0.0.1:{bare.port}{PATH}/m0?pretty=true HTTP/1.1", {"Host": "x"}))
+    await wire.send(head(f"GET http://127.0.0.1:{bare.port}{PATH}/m0?pretty=true HTTP/1.1", {"Host": "localhost"}))
     assert (await wire.answer()).json()["metadata"]["name"] == "m0"
 
 
@@ -320,16 +320,16 @@ async def test_a_whole_address_may_stand_in_the_request_line(bare: Cluster, wire
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
         b"GET\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
-        b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /api/v1/namespaces/\xed\xa0\x80/pods/%ed%a0%80 HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /api/v1/pods?labelSelector=\xff%ff HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /api HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
-        b"GET /" + b"y" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-        b"POST /api/v1/pods HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-        b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Encoding: gzip\r\n\r\nabc",
-        b"GET /api HTTP/1.1\r\nHost: x\r\nAccept: \xff\xfe\r\nAuthorization: Bearer \xff\r\n\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /api/v1/namespaces/\xed\xa0\x80/pods/%ed%a0%80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /api/v1/pods?labelSelector=\xff%ff HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /api HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
+        b"GET /" + b"y" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"POST /api/v1/namespaces HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        b"POST /api/v1/pods HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",  # noqa: E501
+        b"POST /api/v1/namespaces HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"POST /api/v1/namespaces HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 3\r\nContent-Encoding: gzip\r\n\r\nabc",
+        b"GET /api HTTP/1.1\r\nHost: localhost\r\nAccept: \xff\xfe\r\nAuthorization: Bearer \xff\r\n\r\n",
     ],
     ids=range(13),
 )

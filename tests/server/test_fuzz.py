@@ -27,7 +27,7 @@ FINE = (501, 504)
 
 
 def on_the_wire(made: Attempt) -> bytes:
-    headers = {"Host": "x", **made.headers}
+    headers = {"Host": "localhost", **made.headers}
     if made.body is not None:
         headers["Content-Length"] = str(len(made.body))
     clean = {name: value.encode().decode("latin-1") for name, value in headers.items()}

@@ -31,7 +31,7 @@ async def test_a_process_with_open_watches_ends_within_two_seconds(tmp_path: Pat
                 assert (await half("POST", PATH, LARGE.encode())).status == 201
             events = await idle.watch("/api/v1/nodes?watch=true")
             await lazy.watch(f"{PATH}?watch=true")
-            await half.send(b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+            await half.send(b"POST /api/v1/namespaces HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
             started = time.monotonic()
             process.send_signal(number)
             seen = [event["type"] async for event in events]

@@ -139,7 +139,7 @@ async def test_a_cluster_writes_the_kubeconfig_it_is_asked_for(tmp_path: Path) -
 async def test_plain_http_on_a_tls_port_harms_nobody(caplog: Any) -> None:
     async with Cluster(ServeOptions(port=0, nodes=0, controllers="none", tls_self_signed=True)) as cluster:
         reader, writer = await asyncio.open_connection("127.0.0.1", cluster.port)
-        writer.write(b"GET /api HTTP/1.1\r\nHost: x\r\n\r\n")
+        writer.write(b"GET /api HTTP/1.1\r\nHost: localhost\r\n\r\n")
         async with asyncio.timeout(10):
             with suppress(ConnectionError):
                 await reader.read()

@@ -44,7 +44,7 @@ class Wire:
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> None:
         """Send a request; names of headers are given with `_` for `-`."""
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        wanted = {"Host": "test", **{name.replace("_", "-"): value for name, value in headers.items()}}
+        wanted = {"Host": "localhost", **{name.replace("_", "-"): value for name, value in headers.items()}}
         if body is not None:
             wanted.setdefault("Content-Type", "application/json")
             wanted.setdefault("Content-Length", str(len(data)))
