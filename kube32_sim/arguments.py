@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import difflib
 import os
 import re
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from kube32_sim.durations import parse_duration
+from kube32_sim.limits import Limits, flag
 from kube32_sim.options import BOARDS, DEFAULT_BOARD, KUBECONFIG, LINUX
 from kube32_sim.version import VERSION
 
@@ -85,6 +87,7 @@ def _add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_access(parser.add_argument_group("who may call"))
     _add_boards(parser.add_argument_group("boards"))
     _add_control_plane(parser.add_argument_group("control plane"))
+    _add_limits(parser.add_argument_group("bounds"))
 
 
 def _add_listening(group: argparse._ArgumentGroup) -> None:
@@ -227,6 +230,18 @@ def _add_control_plane(group: argparse._ArgumentGroup) -> None:
         metavar="N",
         help="of generated names and uids: the same for the same N (default: by chance; on a virtual clock 0)",
     )
+
+
+def _add_limits(group: argparse._ArgumentGroup) -> None:
+    for bound in dataclasses.fields(Limits):
+        lasts = isinstance(bound.default, float)
+        group.add_argument(
+            flag(bound.name),
+            type=_duration if lasts else int,
+            default=f"{bound.default:g}s" if lasts else bound.default,
+            metavar="D" if lasts else "N",
+            help=f"{bound.metadata['text']} (default: %(default)s)",
+        )
 
 
 def _add_kubelet(commands: argparse._SubParsersAction[Parser]) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NoReturn
 
 from kube32_sim.arguments import build_parser
+from kube32_sim.limits import limits_of
 from kube32_sim.options import BOARDS, DEFAULT_BOARD, CommandError, OptionError, ServeOptions, check_pace
 from kube32_sim.terminal import tell
 
@@ -48,7 +49,11 @@ NO_LISTENING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES, errno.EPERM
 def _prepare_serve(parsed: argparse.Namespace) -> Work:
     _check_name(parsed.host)
     values = {key: value for key, value in vars(parsed).items() if key not in ("command", "error")}
-    options = ServeOptions(**values)
+    try:
+        limits = limits_of(values)
+    except ValueError as error:
+        raise OptionError(str(error)) from None
+    options = ServeOptions(**values, limits=limits)
 
     async def work() -> None:
         from kube32_sim.cluster import serve

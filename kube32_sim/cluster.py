@@ -139,6 +139,7 @@ class Cluster:
             authorizer=self._authorizer(),
         )
         self.registry.signing_key = await signing_key(self.store, options.store_place)
+        self.registry.steps.most_bytes = options.limits.max_object_bytes
         clocks = Clocks(self.clock, self.ids, self.store.keep_time)
         self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
         hooks.follow(self.store, self.clock)
@@ -208,11 +209,11 @@ class Cluster:
         tokens = Tokens(self._known, self.clock.now, self.registry.lookup, self.registry.signing_key)
         certificates = ClientCertificates() if options.client_ca_file is not None else None
         authenticator = Authenticator(tokens, certificates, origins_of(options))
-        handler = Handler(self.registry, hub, authenticator, documents)
+        handler = Handler(self.registry, hub, authenticator, documents, options.limits)
         customs = CustomTypes(self.registry, handler.streams.end_of)
         self.hooks.after(DEFINITIONS, customs.follow)
         await customs.begin()
-        server = ApiServer(handler, self.clock)
+        server = ApiServer(handler, self.clock, options.limits)
         self._stack.append(server)
         await server.start(options.host, options.port, context)
         self.port = server.port

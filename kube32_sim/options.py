@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kube32_sim.hosts import is_loopback, spelled
+from kube32_sim.limits import DEFAULTS, Limits
 
 LOOPS = (
     "scheduler",
@@ -198,6 +199,8 @@ class ServeOptions:
     service_node_port_range: str = "30000-32767"
     seed: int | None = None
     """Of generated names and uids; None: from the machine, or 0 on a virtual clock."""
+    limits: Limits = DEFAULTS
+    """How much of anything the server takes; each of its fields is an option of the command line."""
 
     def __post_init__(self) -> None:
         _check_numbers(self)

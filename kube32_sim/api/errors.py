@@ -276,6 +276,26 @@ def too_large(message: str) -> ApiError:
     return ApiError(413, "RequestEntityTooLarge", message)
 
 
+def too_many_requests(message: str, retry_after: int = 1) -> ApiError:
+    """429: of what there may be only so much there is that much now; retry_after: seconds."""
+    headers = [("Retry-After", str(retry_after))]
+    return ApiError(429, "TooManyRequests", message, {"retryAfterSeconds": retry_after}, headers)
+
+
+def timeout() -> ApiError:
+    """504 for a request that takes longer than it may."""
+    return ApiError(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
+
+
+def name_taken(group: str, plural: str, name: str) -> ApiError:
+    """409 where even the last of several generated names is taken."""
+    error = already_exists(group, plural, name)
+    error.message += ", the server was not able to generate a unique name for the object"
+    error.details = {**(error.details or {}), "retryAfterSeconds": 1}
+    error.headers = (("Retry-After", "1"),)
+    return error
+
+
 def not_implemented(message: str) -> ApiError:
     """501: something real Kubernetes has and this simulator refuses, by name."""
     return ApiError(501, "NotImplemented", message)

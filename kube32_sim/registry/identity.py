@@ -5,7 +5,7 @@ from __future__ import annotations
 from kube32_sim.api import errors
 from kube32_sim.ids import Ids
 from kube32_sim.registry.asked import Asked
-from kube32_sim.storage.interface import JsonObject
+from kube32_sim.storage.interface import JsonObject, Store
 
 
 def generated_name(base: str, ids: Ids) -> str:
@@ -73,3 +73,14 @@ def check_current(asked: Asked, metadata: JsonObject, old: JsonObject, patch: bo
     elif not row.strategy.unconditional_update and not patch:
         failure = errors.invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
         raise errors.invalid(row.group, row.plural, asked.name, [failure])
+
+
+def taken(asked: Asked, obj: JsonObject, store: Store) -> errors.ApiError:
+    """409: there is an object of that name, even where it was made up (and made up anew several times)."""
+    row = asked.row
+    exists = errors.name_taken if obj["metadata"].get("generateName") else errors.already_exists
+    error = exists(row.group, row.plural, asked.name)
+    there = store.get(row.storage, asked.key)
+    if there is not None and there.deleting:
+        error.message = f"object is being deleted: {error.message}"
+    return error

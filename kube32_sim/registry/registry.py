@@ -26,12 +26,12 @@ from kube32_sim.api.managed.manager import Writer
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.api.strategies.base import Context
-from kube32_sim.clock import Clock
+from kube32_sim.clock import Clock, turn
 from kube32_sim.ids import Ids
 from kube32_sim.registry.asked import Asked, Computed, Hooks, Result
 from kube32_sim.registry.deletion import background, check_preconditions, plan_deletion
 from kube32_sim.registry.dynamic_admission import DynamicAdmission, Through
-from kube32_sim.registry.identity import check_named, fit_namespace, generated_name, precondition_failed
+from kube32_sim.registry.identity import check_named, fit_namespace, generated_name, precondition_failed, taken
 from kube32_sim.registry.lookup import StoreLookup
 from kube32_sim.registry.own import Own
 from kube32_sim.registry.steps import Change, Steps, Update
@@ -39,6 +39,8 @@ from kube32_sim.registry.waiting import ATTEMPTS, Admitted, Waiting, named_anew,
 from kube32_sim.storage.interface import JsonObject, KeyExists, KeyMissing, Outrun, Remove, Store, Updater
 from kube32_sim.storage.objects import StoredObject
 
+STRIDE = 100
+"""After so many deletions of one request it is somebody else's turn."""
 NAME_ATTEMPTS = 8
 """How often a colliding generated name is made up again (as upstream)."""
 
@@ -161,7 +163,7 @@ class Registry:
         for _ in range(ATTEMPTS):
             async with self._deciding(row, asked.namespace):
                 if store.get(row.storage, asked.key) is not None:
-                    raise self._exists(asked)
+                    raise taken(asked, obj, store)
                 warnings = self.steps.complete_new(asked, obj)
                 if asked.dry_run:
                     return None, obj, warnings
@@ -169,7 +171,7 @@ class Registry:
                     await self._hooks.reserve(row, obj, None, self.clock.timestamp())
                     return (await store.create(row.storage, asked.key, obj)).stored, obj, warnings
                 except KeyExists:
-                    raise self._exists(asked) from None
+                    raise taken(asked, obj, store) from None
                 except Outrun:
                     obj = orjson.loads(pristine)
         raise errors.conflict(row.group, row.plural, asked.name, errors.MODIFIED)
@@ -186,14 +188,6 @@ class Registry:
             if self.store.get(asked.row.storage, asked._replace(name=name).key) is None:
                 break
         return name
-
-    def _exists(self, asked: Asked) -> errors.ApiError:
-        row = asked.row
-        error = errors.already_exists(row.group, row.plural, asked.name)
-        there = self.store.get(row.storage, asked.key)
-        if there is not None and there.deleting:
-            error.message = f"object is being deleted: {error.message}"
-        return error
 
     # update and patch
 
@@ -312,6 +306,7 @@ class Registry:
 
         def updater(current: StoredObject) -> JsonObject | Remove | None:
             outcome.obj = change(current.copy())
+            self.steps.check_size(outcome.obj, current.object())
             if asked.dry_run:
                 return None
             return Remove() if current.deleting and self._may_go(row, outcome.obj) else outcome.obj
@@ -389,7 +384,9 @@ class Registry:
         """
         self.refuse_computed(asked.row, "deletecollection")
         warnings = list(self.deletion_warnings(asked.row, options))
-        for stored in items:
+        for number, stored in enumerate(items):
+            if number % STRIDE == STRIDE - 1:
+                await turn()  # there may be a hundred thousand, and others are to be served
             one = asked._replace(namespace=stored.namespace, name=stored.name)
             try:
                 warnings += (await self.delete(one, replace(options, uid=options.uid or stored.uid))).warnings

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import orjson
+
 from kube32_sim.api import admission, errors
 from kube32_sim.api.admission import lifecycle
 from kube32_sim.api.authorization import ALWAYS_ALLOW, Authorizer
@@ -18,6 +20,7 @@ from kube32_sim.api.strategies.base import Context, Lookup
 from kube32_sim.api.validation.meta import validate_metadata, validate_metadata_update
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
+from kube32_sim.limits import DEFAULTS
 from kube32_sim.registry.asked import Asked, Hooks
 from kube32_sim.registry.identity import check_current, check_named, fit_namespace
 from kube32_sim.storage.interface import JsonObject
@@ -62,6 +65,7 @@ class Steps:
         self._hooks = hooks
         self._authorizer = authorizer
         self.fields = FieldManager(table)
+        self.most_bytes = DEFAULTS.max_object_bytes
 
     def writer(self, asked: Asked) -> Writer:
         return Writer(asked.row, asked.manager, asked.subresource, self._clock.timestamp())
@@ -115,6 +119,7 @@ class Steps:
         context = self.context(asked)
         asked.row.strategy.check_served(context)
         self._fit_type(asked, obj)
+        self.check_size(obj)
         warnings = [*admission.remarks(obj, None, context, self._config)]
         warnings += asked.row.strategy.warnings(obj, None, context)
         warnings += self._hooks.before_create(asked.row, obj, context)
@@ -159,10 +164,17 @@ class Steps:
     def complete_update(self, asked: Asked, obj: JsonObject, old: JsonObject) -> list[str]:
         context = self.context(asked)
         self._fit_type(asked, obj)
+        self.check_size(obj, old)
         warnings = [*admission.remarks(obj, old, context, self._config)]
         warnings += asked.row.strategy.warnings(obj, old, context)
         warnings += self._hooks.before_update(asked.row, obj, old, context)
         return warnings
+
+    def check_size(self, obj: JsonObject, old: JsonObject | None = None) -> None:
+        """413 for an object that no etcd would take, unless it is one by now that only gets smaller."""
+        size = len(orjson.dumps(obj))
+        if size > self.most_bytes and (old is None or size > len(orjson.dumps(old))):
+            raise errors.too_large(f"Request entity too large: the object has {size} bytes, limit is {self.most_bytes}")
 
     def _fit_type(self, asked: Asked, obj: JsonObject) -> None:
         """A custom type may be another one by now than when the request began: the object takes its form."""

@@ -17,8 +17,9 @@ from typing import Any
 from aiohttp import web
 
 from kube32_sim.clock import Clock
+from kube32_sim.limits import DEFAULTS, Limits
+from kube32_sim.server.connections import MOST_HEADERS, Connection, Connections, probe
 from kube32_sim.server.handler import Handler
-from kube32_sim.server.incoming import MAX_BODY
 
 SHUTDOWN_SECONDS = 1.0
 # What is no HTTP at all is answered with a 400; a traceback for each is no help.
@@ -30,8 +31,8 @@ def http_date(second: int) -> str:
     return formatdate(second, usegmt=True)
 
 
-def request_factory(clock: Clock) -> Callable[..., web.BaseRequest]:
-    """Requests whose body may have up to MAX_BODY bytes, and whose answers, whatever they are, say the cluster's time.
+def request_factory(clock: Clock, largest: int) -> Callable[..., web.BaseRequest]:
+    """Requests with bodies of up to `largest` bytes, and whose answers, whatever they are, say the cluster's time.
 
     Boards have no clock of their own: they take it from the header Date.
     """
@@ -41,35 +42,53 @@ def request_factory(clock: Clock) -> Callable[..., web.BaseRequest]:
             response.headers["Date"] = http_date(int(clock.now()))
 
     def make(message: Any, payload: Any, protocol: Any, writer: Any, task: asyncio.Task[None]) -> web.BaseRequest:
+        protocol.head_is_there()
         loop = asyncio.get_running_loop()
-        return Request(message, payload, protocol, writer, task, loop, client_max_size=MAX_BODY)
+        return Request(message, payload, protocol, writer, task, loop, client_max_size=largest)
 
     return make
 
 
+class _Server(web.Server):
+    """aiohttp's, with connections that know their bounds."""
+
+    def __init__(self, handler: Handler, clock: Clock, limits: Limits) -> None:
+        super().__init__(
+            handler,
+            request_factory=request_factory(clock, limits.max_request_body_bytes),
+            handler_cancellation=True,
+        )
+        self._bounds = Connections(limits)
+        url, headers = limits.max_url_bytes, limits.max_header_bytes
+        self._settings: dict[str, Any] = {
+            "access_log": None,
+            "keepalive_timeout": 3600.0,
+            "auto_decompress": False,  # upstream reads bodies as they come, whatever Content-Encoding says
+            "max_line_size": url,
+            "max_field_size": headers + (url == headers),  # by which one of the two is told from the other
+            "max_headers": MOST_HEADERS,
+        }
+
+    def __call__(self) -> Connection:
+        return Connection(self, self._bounds, loop=asyncio.get_running_loop(), **self._settings)
+
+
 class ApiServer:
-    def __init__(self, handler: Handler, clock: Clock) -> None:
+    def __init__(self, handler: Handler, clock: Clock, limits: Limits = DEFAULTS) -> None:
         self._handler = handler
         self._clock = clock
+        self._limits = limits
         self._runner: web.ServerRunner | None = None
         self.port = 0
 
     async def start(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
         """Listen; OSError where that is not possible.  Port 0 picks a free one (then see `port`)."""
-        server = web.Server(
-            self._handler,
-            request_factory=request_factory(self._clock),
-            handler_cancellation=True,
-            access_log=None,
-            keepalive_timeout=3600.0,
-            auto_decompress=False,  # upstream reads bodies as they come, whatever Content-Encoding says
-            max_line_size=1 << 16,
-            max_field_size=1 << 16,
-        )
+        server = _Server(self._handler, self._clock, self._limits)
         self._runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port, ssl_context=context, backlog=4096, reuse_address=True)
         await site.start()
+        probe(getattr(site._server, "sockets", ()))
         self.port = int(self._runner.addresses[0][1])
 
     async def stop(self) -> None:

@@ -15,6 +15,7 @@ from kube32_sim.api import errors, media, paths
 from kube32_sim.api.builtin import deprecation
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.paths import Query, RequestInfo
+from kube32_sim.limits import DEFAULTS, Limits
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server import impersonation, openid
 from kube32_sim.server.aggregation import refuse_aggregated
@@ -23,6 +24,8 @@ from kube32_sim.server.authentication import Authenticator
 from kube32_sim.server.authorization import attributes_of, demand, demand_creation
 from kube32_sim.server.call import Call
 from kube32_sim.server.documents import Documents, has_route
+from kube32_sim.server.inflight import Inflight
+from kube32_sim.server.streaming import Streams
 from kube32_sim.server.verbs import Verbs
 from kube32_sim.storage.interface import Unavailable
 from kube32_sim.storage.watching import Hub
@@ -35,12 +38,21 @@ def _warning(text: str) -> tuple[str, str]:
 
 
 class Handler:
-    def __init__(self, registry: Registry, hub: Hub, authenticator: Authenticator, documents: Documents) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        hub: Hub,
+        authenticator: Authenticator,
+        documents: Documents,
+        limits: Limits = DEFAULTS,
+    ) -> None:
         self._registry = registry
         self._authenticator = authenticator
         self._documents = documents
-        self._verbs = Verbs(registry, hub, authenticator.tokens)
-        self.streams = self._verbs.streams
+        self.streams = Streams(limits)
+        self._verbs = Verbs(registry, hub, self.streams, authenticator.tokens)
+        self.inflight = Inflight(limits)
+        self._largest = limits.max_request_body_bytes
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         accept = request.headers.get("Accept", "")
@@ -50,7 +62,8 @@ class Handler:
             except ApiError as error:
                 response = self._failure(error, accept)
             except web.HTTPRequestEntityTooLarge:
-                response = self._failure(errors.too_large("Request entity too large: limit is 3145728"), accept)
+                too_large = errors.too_large(f"Request entity too large: limit is {self._largest}")
+                response = self._failure(too_large, accept)
             if type(response) is web.Response:
                 await finish(request, response)
         except (ConnectionError, asyncio.CancelledError):
@@ -59,6 +72,9 @@ class Handler:
             log.exception("%s %s failed", request.method, request.path)
             message = "the simulator failed on this request; its log says where"
             return self._failure(ApiError(503, "ServiceUnavailable", message), "")
+        finally:
+            if (connection := request.protocol) is not None:
+                connection.answered(request)  # type: ignore[attr-defined]
         return response
 
     def _failure(self, error: ApiError, accept: str) -> web.Response:
@@ -89,9 +105,7 @@ class Handler:
             call.stream_headers.add(*_warning(text))
         try:
             demand_creation(self._registry, call)
-            response = await self._verbs(call, accept)
-            while not await self._verbs.kept(call, response):
-                response = await self._verbs(call, accept)
+            response = await self.inflight.run(call, accept, self._work)
         except ApiError as error:
             if not isinstance(error, Unavailable):
                 await self._registry.store.kept(self._registry.store.revision)
@@ -100,6 +114,12 @@ class Handler:
         if not response.prepared:
             for text in told:
                 response.headers.add(*_warning(text))
+        return response
+
+    async def _work(self, call: Call, accept: str) -> web.StreamResponse:
+        response = await self._verbs(call, accept)
+        while not await self._verbs.kept(call, response):
+            response = await self._verbs(call, accept)
         return response
 
     # what is not about resources

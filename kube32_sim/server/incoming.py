@@ -8,10 +8,9 @@ from aiohttp import HttpVersion11, web
 
 from kube32_sim.api import errors
 
-MAX_BODY = 3 << 20
-
 
 async def read_body(request: web.BaseRequest) -> bytes:
+    """All of it.  Raises ApiError 400, or HTTPRequestEntityTooLarge: at once where the client says beforehand."""
     _let_send(request)
     try:
         return await request.read()
@@ -20,8 +19,13 @@ async def read_body(request: web.BaseRequest) -> bytes:
 
 
 def _let_send(request: web.BaseRequest) -> None:
-    """Tell a client that waits for it (`Expect: 100-continue`) to send its body."""
-    if request.headers.get("Expect", "").lower() != "100-continue" or request.content.is_eof():
+    """Tell a client that waits for it (`Expect: 100-continue`) to send its body, unless that is too large."""
+    if request.content.is_eof():
         return
-    if request.transport is not None and request.version >= HttpVersion11:
+    most, length = request.client_max_size, request.content_length
+    if length is not None and length > most:
+        raise web.HTTPRequestEntityTooLarge(max_size=most, actual_size=length)
+    if request.headers.get("Expect", "").lower() != "100-continue":
+        return
+    if request.transport is not None and request.version >= HttpVersion11 and not request.content.total_bytes:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")

@@ -19,6 +19,7 @@ from aiohttp import HttpVersion11, web
 from kube32_sim.api import errors
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.clock import RealClock, turn
+from kube32_sim.limits import DEFAULTS, Limits, flag
 from kube32_sim.registry.reading import list_page
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server.forms import Form, frames_of
@@ -28,10 +29,15 @@ from kube32_sim.storage.watching import Hub, Member, Selection
 
 BATCH_BYTES = 256 << 10
 """Past events are sent in pieces of about this size, waiting for the reader in between."""
-BUFFER_LIMIT = 32 << 20
-"""A reader who leaves more than this unread is cut off."""
+NOTICED = 256 << 10
+"""Bytes unread from which a reader is counted among those who are behind."""
+RELIEF = 0.75
+"""What may be left of the bound on what all leave unread once it was passed, so that it is not soon passed again."""
+STALLED = 60.0
+"""Seconds that one piece of the past may take to be read."""
+SPREAD = 0.618034
+"""Watches that begin together end apart: each so much further round between the shortest and the longest one."""
 BOOKMARK_SECONDS = 60.0
-DEFAULT_TIMEOUT = 3600.0
 INITIAL_END = "k8s.io/initial-events-end"
 GONE_SECONDS = 1.0
 """How long watches outlive their type, from upstream's handler of custom resources."""
@@ -62,18 +68,60 @@ class Closable(Protocol):
 class Streams:
     """All open watches and followed logs of a server: closing it ends them."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits = DEFAULTS) -> None:
         self._open: set[Closable] = set()
         self._patience = RealClock()  # of the clients, whatever time it is in here
+        self._limits = limits
+        self._begun = 0
+        self._behind: dict[Stream, int] = {}
+        """Who has left how much unread, when that was last looked at."""
+        self._unread = 0
 
     def add(self, stream: Closable) -> None:
         self._open.add(stream)
 
     def discard(self, stream: Closable) -> None:
         self._open.discard(stream)
+        if self._behind:
+            self._unread -= self._behind.pop(stream, 0)  # type: ignore[call-overload]
 
     def __len__(self) -> int:
         return len(self._open)
+
+    def admit(self) -> None:
+        """Raises ApiError 429 where there are as many as there may be."""
+        most = self._limits.max_watches
+        if len(self._open) >= most:
+            raise errors.too_many_requests(
+                f"too many watches: {most} are open ({flag('max_watches')}); try again later"
+            )
+
+    def lasting(self) -> float:
+        """Seconds that a watch lasts whose client does not say: between the least and twice that, as upstream."""
+        self._begun += 1
+        return self._limits.min_request_timeout * (1.0 + self._begun * SPREAD % 1.0)
+
+    @property
+    def most_unread(self) -> int:
+        """Bytes that one reader may leave unread."""
+        return self._limits.max_watch_backlog_bytes
+
+    def behind(self, stream: Stream, unread: int) -> None:
+        """A reader has left so much unread, which may be more than all together may."""
+        self._unread += unread - self._behind.get(stream, 0)
+        self._behind[stream] = unread
+        if self._unread > self._limits.max_total_backlog_bytes:
+            self._relieve()
+
+    def _relieve(self) -> None:
+        """Look at all of them again; cut off who is furthest behind, and the next, until there is room."""
+        self._behind = {stream: unread for stream in self._behind if (unread := stream.unread()) > NOTICED}
+        self._unread = sum(self._behind.values())
+        for stream in sorted(self._behind, key=lambda one: self._behind[one], reverse=True):
+            if self._unread <= RELIEF * self._limits.max_total_backlog_bytes:
+                break
+            self._unread -= self._behind.pop(stream)
+            stream.cut()
 
     def end_of(self, storage: Storage, gone: bool) -> None:
         """End what is about a type that is another one now: clients ask anew.
@@ -123,11 +171,14 @@ class Stream:
         self._timers: list[Callable[[], None]] = []
         self._live = False
         self._start = 0
+        self._streams = Streams()
 
     async def run(self, response: web.StreamResponse, streams: Streams) -> None:
         """Send the stream to its end.  The response is not prepared yet."""
+        self._streams = streams
+        most = streams.most_unread
         self._member = self._hub.join(
-            self._row.storage, self._selection, self._frames, self._deliver, self._cut, limit=BUFFER_LIMIT
+            self._row.storage, self._selection, self._frames, self._deliver, self.cut, limit=most
         )
         streams.add(self)
         try:
@@ -180,13 +231,13 @@ class Stream:
             waiting.append(data)
             size += len(data)
             if size >= BATCH_BYTES:
-                await response.write(b"".join(waiting))
+                await self._write(response, b"".join(waiting))
                 await turn()  # a quick reader does not keep us waiting
                 waiting, size = [], 0
         if self._options.initial_end:
             waiting.append(self._bookmark(self._start, {INITIAL_END: "true"}))
         if waiting:
-            await response.write(b"".join(waiting))
+            await self._write(response, b"".join(waiting))
         timeout = self._options.timeout
         self._after(timeout, self._time_out)
         if self._options.bookmarks:
@@ -197,6 +248,15 @@ class Stream:
         if self._member is not None:
             self._member.go_live()
 
+    async def _write(self, response: web.StreamResponse, data: bytes) -> None:
+        """One piece; who does not read it keeps neither the past nor what happens meanwhile waiting for ever."""
+        try:
+            async with asyncio.timeout(STALLED):
+                await response.write(data)
+        except TimeoutError:
+            self.cut()
+            raise ConnectionResetError("the past of a watch was not read in time") from None
+
     # live
 
     def _deliver(self, data: bytes) -> None:
@@ -205,10 +265,19 @@ class Stream:
             self.end()
             return
         transport.write(data)
-        if transport.get_write_buffer_size() > BUFFER_LIMIT:
-            self._cut()
+        unread = transport.get_write_buffer_size()
+        if unread > NOTICED:
+            if unread > self._streams.most_unread:
+                self.cut()
+            else:
+                self._streams.behind(self, unread)
 
-    def _cut(self) -> None:
+    def unread(self) -> int:
+        """Bytes that wait for the reader."""
+        transport = self._request.transport
+        return 0 if transport is None else transport.get_write_buffer_size()
+
+    def cut(self) -> None:
         """Cut off a reader that has fallen behind: it will list and watch anew."""
         transport = self._request.transport
         if transport is not None:

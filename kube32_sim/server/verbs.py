@@ -31,7 +31,7 @@ from kube32_sim.server.forms import Form, JsonForm, MetadataForm, Shapes, TableF
 from kube32_sim.server.incoming import read_body
 from kube32_sim.server.log_following import LogStream
 from kube32_sim.server.long_lists import send_list
-from kube32_sim.server.streaming import DEFAULT_TIMEOUT, Stream, Streams, WatchOptions
+from kube32_sim.server.streaming import Stream, Streams, WatchOptions
 from kube32_sim.storage.interface import Compacted, JsonObject, Unavailable
 from kube32_sim.storage.watching import Hub
 
@@ -39,14 +39,14 @@ READING = frozenset(("get", "list", "watch"))
 
 
 class Verbs:
-    def __init__(self, registry: Registry, hub: Hub, tokens: Tokens | None = None) -> None:
+    def __init__(self, registry: Registry, hub: Hub, streams: Streams, tokens: Tokens | None = None) -> None:
         """tokens: by which callers are known, for who asks whose one is."""
         self._registry = registry
         self._tokens = tokens or Tokens(None, registry.clock.now, registry.lookup, registry.signing_key)
         self._hub = hub
         self._shapes = Shapes(registry.table)
         self._json = JsonForm(self._shapes)
-        self.streams = Streams()
+        self.streams = streams
         self._verbs: dict[str, Callable[[Call], Awaitable[web.StreamResponse]]] = {
             "get": self._get,
             "list": self._list,
@@ -171,7 +171,8 @@ class Verbs:
             since, present = (None, True) if initial else (version or None, False)
         else:
             since, present = (version or None), True
-        timeout = wanted.timeout_seconds if wanted.timeout_seconds else DEFAULT_TIMEOUT
+        self.streams.admit()
+        timeout = wanted.timeout_seconds or self.streams.lasting()
         watching = WatchOptions(
             since, present, bool(initial and wanted.allow_bookmarks), wanted.allow_bookmarks, timeout
         )
@@ -288,6 +289,7 @@ class Verbs:
         if log is None:
             return web.Response(status=204)
         if wanted.follow and log.run is not None:
+            self.streams.admit()
             return await LogStream(call.request, call.asked(), log, log.run).run(self._hub, self.streams)
         return answer(log.body, 200, TEXT)
 

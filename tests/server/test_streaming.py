@@ -11,6 +11,7 @@ import pytest
 
 from kube32_sim.client import NAMESPACES, PODS, Resource
 from kube32_sim.cluster import Cluster
+from kube32_sim.limits import Limits
 from kube32_sim.server import streaming
 from tests.support.waiting import eventually
 from tests.support.wire import Wire, connected
@@ -239,10 +240,16 @@ async def test_a_client_that_goes_away_is_forgotten(bare: Cluster) -> None:
 
 
 @pytest.mark.parametrize("reading", [True, False], ids=["live", "catching up"])
-async def test_who_does_not_read_is_cut_off_and_the_others_are_not(
-    bare: Cluster, wire: Wire, monkeypatch: pytest.MonkeyPatch, reading: bool
-) -> None:
-    monkeypatch.setattr(streaming, "BUFFER_LIMIT", 1 << 20)
+async def test_who_does_not_read_is_cut_off_and_the_others_are_not(reading: bool) -> None:
+    limits = Limits(max_watch_backlog_bytes=1 << 20)
+    async with (
+        Cluster(port=0, nodes=0, controllers="none", limits=limits) as cluster,
+        connected(cluster.port) as wire,
+    ):
+        await one_reader_of_two_is_cut_off(cluster, wire, reading)
+
+
+async def one_reader_of_two_is_cut_off(bare: Cluster, wire: Wire, reading: bool) -> None:
     if not reading:
         for number in range(100):
             await put(bare, f"before{number}", 60_000)
