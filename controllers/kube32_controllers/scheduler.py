@@ -147,6 +147,10 @@ class Scheduler:
         pod["status"] = with_condition(pod.get("status") or {}, condition)
         return creation_events(pod)
 
+    def misfit(self, pod: JsonObject, node: str) -> str:
+        """Why a pod does not fit on a node now; "" where it does."""
+        return self.cache.misfit(pod_request(pod["spec"]), node)
+
     # the retry loop
 
     def keys(self, resource: Resource, obj: JsonObject, view: View) -> Iterable[str]:

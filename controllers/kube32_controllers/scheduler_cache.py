@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from kube32_controllers.scheduler_figures import node_figures, pod_request
 from kube32_sim.api.pod_state import finished
 from kube32_sim.kestrel.choosing import Chooser
-from kube32_sim.kestrel.filters import no_fit
+from kube32_sim.kestrel.filters import evaluate, no_fit
 from kube32_sim.kestrel.models import Node, Request
 from kube32_sim.kestrel.nodes import NodeTable
 from kube32_sim.kestrel.profiles import KUBE32
@@ -138,6 +138,14 @@ class SchedulerCache:
             score, node = found
             return Decision(node.name, score=score)
         return Decision(None, no_fit(self.chooser.reasons(request), len(self.table.nodes)))
+
+    def misfit(self, request: Request, name: str) -> str:
+        """Why a pod with this request does not fit on a node now; "" where it does."""
+        node = self.table.nodes.get(name)
+        if node is None:
+            return "there is no such node"
+        found = evaluate(KUBE32, request, node)
+        return found if isinstance(found, str) else ""
 
     # feeding
 

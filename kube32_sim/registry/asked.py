@@ -60,6 +60,9 @@ class Hooks(Protocol):
     def decides(self, row: ResourceType, namespace: str) -> Sequence[str]:
         """On what else it is decided in a write of such an object (see `Store.deciding`)."""
 
+    def misfit(self, pod: JsonObject, node: str) -> str:
+        """Why a pod does not fit on a node; "" where it does, or there is no scheduler to say."""
+
     async def reserve(self, row: ResourceType, obj: JsonObject, before: JsonObject | None, now: str) -> None:
         """What has to be stored before a new object is, or after an object has become another."""
 

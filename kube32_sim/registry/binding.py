@@ -10,6 +10,8 @@ from kube32_sim.registry.identity import fit_namespace, precondition_failed
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject
 
+SCHEDULER = "system:kube-scheduler"
+"""As whom the scheduler binds; what others bind is their own affair."""
 SUCCESS: JsonObject = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
@@ -34,6 +36,8 @@ async def bind(registry: Registry, asked: Asked, binding: JsonObject) -> JsonObj
     def change(pod: JsonObject) -> JsonObject:
         _check_preconditions(asked, pod["metadata"], metadata)
         _check_bindable(asked, pod)
+        if registry.store.optimistic and asked.user.name == SCHEDULER:
+            _check_room(registry, asked, pod, node)
         pod["spec"]["nodeName"] = node
         if metadata.get("annotations"):
             pod["metadata"].setdefault("annotations", {}).update(metadata["annotations"])
@@ -50,7 +54,7 @@ async def bind(registry: Registry, asked: Asked, binding: JsonObject) -> JsonObj
         status["conditions"] = [*others, scheduled]
         return pod
 
-    await registry.finish(asked, change)
+    await registry.finish(asked, change, decides=True)
     return dict(SUCCESS)
 
 
@@ -63,6 +67,13 @@ def _node(asked: Asked, target: JsonObject) -> str:
     if wrong:
         raise errors.invalid("", "Binding", asked.name, wrong)
     return node
+
+
+def _check_room(registry: Registry, asked: Asked, pod: JsonObject, node: str) -> None:
+    """The scheduler chose a moment ago; another server may have put a pod there since.  It tries again then."""
+    why = registry.misfit(pod, node)
+    if why:
+        raise errors.conflict("", "pods/binding", asked.name, f'pod {asked.name} does not fit on node "{node}": {why}')
 
 
 def _check_preconditions(asked: Asked, found: JsonObject, wanted: JsonObject) -> None:

@@ -31,6 +31,9 @@ class Binder(Protocol):
     def bind_on_create(self, pod: JsonObject, now: str) -> object:
         """Choose a node for a pod that is about to be stored: changes the pod in place."""
 
+    def misfit(self, pod: JsonObject, node: str) -> str:
+        """Why a pod does not fit on a node now; "" where it does."""
+
 
 class WriteHooks:
     """binder: None where the scheduler does not run.  announce: called with each pod it placed or refused."""
@@ -118,6 +121,9 @@ class WriteHooks:
         if row.namespaced and self._store is not None and self._store.count_in(quota.QUOTAS, namespace):
             subjects.append(f"resourcequotas/{namespace}")
         return subjects
+
+    def misfit(self, pod: JsonObject, node: str) -> str:
+        return self._binder.misfit(pod, node) if self._binder is not None else ""
 
     async def reserve(self, row: ResourceType, obj: JsonObject, before: JsonObject | None, now: str) -> None:
         if row.storage == SERVICES and self._addresses is not None:

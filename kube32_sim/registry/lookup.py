@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kube32_sim.storage.interface import JsonObject, Storage, Store
+from kube32_sim.storage.interface import JsonObject, KeyMissing, Storage, Store
+
+
+async def still_there(store: Store, storage: Storage, key: str) -> bool:
+    """Whether an object that this process knows of is there, whoever else may have deleted it meanwhile."""
+    try:
+        await store.update(storage, key, lambda current: None)
+    except KeyMissing:
+        return False
+    return True
 
 
 class StoreLookup:

@@ -32,7 +32,7 @@ from kube32_sim.registry.asked import Asked, Computed, Hooks, Result
 from kube32_sim.registry.deletion import background, check_preconditions, plan_deletion
 from kube32_sim.registry.dynamic_admission import DynamicAdmission, Through
 from kube32_sim.registry.identity import check_named, fit_namespace, generated_name, precondition_failed, taken
-from kube32_sim.registry.lookup import StoreLookup
+from kube32_sim.registry.lookup import StoreLookup, still_there
 from kube32_sim.registry.own import Own
 from kube32_sim.registry.steps import Change, Steps, Update
 from kube32_sim.registry.waiting import ATTEMPTS, Admitted, Waiting, named_anew, retried
@@ -87,6 +87,7 @@ class Registry:
         self.dynamic = DynamicAdmission(table, self.lookup)
         self._waiting = Waiting(store, self.steps, self.dynamic)
         self._hooks = hooks
+        self.misfit = hooks.misfit
         self._collects_garbage = collects_garbage
         self._counts_reports = counts_reports
         self._computed = computed
@@ -162,7 +163,7 @@ class Registry:
         pristine = orjson.dumps(obj) if store.optimistic else b""
         for _ in range(ATTEMPTS):
             async with self._deciding(row, asked.namespace):
-                if store.get(row.storage, asked.key) is not None:
+                if store.get(row.storage, asked.key) is not None and await still_there(store, row.storage, asked.key):
                     raise taken(asked, obj, store)
                 warnings = self.steps.complete_new(asked, obj)
                 if asked.dry_run:
@@ -251,9 +252,9 @@ class Registry:
         async def write(chosen: Updater) -> StoredObject:
             async with self._deciding(row, asked.namespace):
                 done = await self.store.update(row.storage, asked.key, chosen, always=self._is_report(asked))
-                if done.changed and done.previous is not None and not outcome.removed:
-                    await self._hooks.reserve(row, outcome.obj, done.previous.object(), self.clock.timestamp())
-                return done.stored
+            if done.changed and done.previous is not None and not outcome.removed:
+                await self._hooks.reserve(row, outcome.obj, done.previous.object(), self.clock.timestamp())
+            return done.stored
 
         async def wait_and_write() -> StoredObject:
             return await write(partial(waited, await self._waiting.updated(asked, change, how, through)))
@@ -296,10 +297,13 @@ class Registry:
         waits = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds", 0)
         return not waits and row.strategy.releasable(obj)
 
-    async def finish(self, asked: Asked, change: Callable[[JsonObject], JsonObject]) -> Result:
+    async def finish(
+        self, asked: Asked, change: Callable[[JsonObject], JsonObject], *, decides: bool = False
+    ) -> Result:
         """A change that skips strategies: binding, finalize and other subresources with rules of their own.
 
         `change` is handed a copy of the current object and answers the next one (or raises ApiError).
+        decides: it rests on other objects as a create does.
         """
         row = asked.row
         outcome = _Outcome()
@@ -312,7 +316,8 @@ class Registry:
             return Remove() if current.deleting and self._may_go(row, outcome.obj) else outcome.obj
 
         try:
-            done = await self.store.update(row.storage, asked.key, updater)
+            async with self._deciding(row, asked.namespace) if decides else self.store.deciding():
+                done = await self.store.update(row.storage, asked.key, updater)
         except KeyMissing:
             raise errors.not_found(row.group, row.plural, asked.name) from None
         return Result(None, outcome.obj) if asked.dry_run else Result(done.stored)
