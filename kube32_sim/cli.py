@@ -57,9 +57,12 @@ def _prepare_serve(parsed: argparse.Namespace) -> Work:
 
     async def work() -> None:
         from kube32_sim.cluster import serve
+        from kube32_sim.storage.interface import StoreError, Unavailable
 
         try:
             await serve(options)
+        except (StoreError, Unavailable) as error:
+            raise CommandError(str(error)) from error
         except OSError as error:
             import socket
 

@@ -321,6 +321,10 @@ class VirtualClock(Clock):
         finally:
             cancel()
 
+    def resume(self, now: float) -> None:
+        """Go on from a time that an earlier run had reached; before anything is waited for."""
+        self._now = max(self._now, exact(now))
+
     async def rested(self) -> None:
         await self.gauge.rested()
 

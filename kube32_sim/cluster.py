@@ -98,7 +98,10 @@ class Cluster:
         self._stack: list[Stoppable] = []
 
     async def start(self) -> None:
-        """Build and start everything; OSError or OptionError where that cannot be, with nothing left running."""
+        """Build and start everything, or raise and leave nothing running.
+
+        OSError, OptionError: it cannot be so.  StoreError, Unavailable: the store cannot be opened, or written.
+        """
         try:
             await self._build()
         except BaseException:
@@ -139,7 +142,6 @@ class Cluster:
             authorizer=self._authorizer(),
         )
         self.registry.signing_key = await signing_key(self.store, options.store_place)
-        self.registry.steps.most_bytes = options.limits.max_object_bytes
         clocks = Clocks(self.clock, self.ids, self.store.keep_time)
         self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
         hooks.follow(self.store, self.clock)
@@ -169,6 +171,7 @@ class Cluster:
         self._stack.append(clocks)
         if options.kubeconfig is not None:
             write_kubeconfig(options.kubeconfig, self.access)
+        await self.store.kept(self.store.revision)
         self._ready = True
 
     def _ask_others(self, table: ResourceTable) -> None:
@@ -310,6 +313,7 @@ def admission_config(options: ServeOptions) -> AdmissionConfig:
         idle_warnings=bool(loops),
         steering_warnings=bool(loops),
         quota_by_status=not loops,
+        object_bytes=options.limits.max_object_bytes,
     )
 
 

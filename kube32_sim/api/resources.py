@@ -78,7 +78,7 @@ class ResourceType:
 
 def _bare(row: ResourceType) -> ResourceType:
     """What is remembered of a type that has gone: no schema, and nothing that is made of one."""
-    if row.custom is None:
+    if row.custom is None and row.strategy is not None:
         return row
     from kube32_sim.api.strategies.base import Strategy
 
@@ -131,6 +131,16 @@ class ResourceTable:
 
     def storages(self) -> Sequence[tuple[str, str]]:
         return tuple(self._by_storage)
+
+    def expect(self, storage: tuple[str, str]) -> bool:
+        """Whether there is a row of a type now; where there never was one, it is as if there had been.
+
+        Of a custom type something may be stored already while its definition is still to be read.
+        """
+        if storage not in self._by_storage and storage not in self._gone:
+            row = ResourceType(storage[0], "", "", storage[1], "", namespaced=True, schema="", storage=storage)
+            self._gone[storage] = _bare(row)
+        return storage in self._by_storage
 
     def groups(self) -> dict[str, list[str]]:
         """Group -> its versions, in the order rows were added."""

@@ -6,7 +6,6 @@ Everything here but the coroutines' signature is synchronous: nothing runs betwe
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -29,13 +28,11 @@ from kube32_sim.storage.interface import (
     Store,
     Updater,
 )
+from kube32_sim.storage.listeners import Listener, Listeners
 from kube32_sim.storage.memory_bucket import Bucket
 from kube32_sim.storage.memory_pulse import MemoryPulse
 from kube32_sim.storage.objects import Decoded, Event, StoredObject
 
-log = logging.getLogger(__name__)
-
-Listener = Callable[[Event], None]
 TRIM_STRIDE = 16
 """Heartbeats after which the history is looked at."""
 _SORTED = orjson.OPT_SORT_KEYS
@@ -61,7 +58,8 @@ class MemoryStore:
         history_bytes: int = 64 << 20,
         history_seconds: float = 600.0,
     ) -> None:
-        self.revision = 1
+        self.revision = self.last = 1
+        """last: the newest that was given out; what was undone had one too."""
         self._table = table
         self._clock = clock
         self._limits = (history_events, history_bytes, history_seconds)
@@ -71,9 +69,7 @@ class MemoryStore:
         self._compacted = 0
         self._uids: dict[str, StoredObject] = {}
         self._owned: dict[str, dict[tuple[Storage, str], StoredObject]] = {}
-        self._listeners: dict[Storage | None, tuple[Listener, ...]] = {None: ()}
-        self._attentive: dict[Storage | None, tuple[Listener, ...]] = {}
-        """Those of the listeners who hear of heartbeats too, by type."""
+        self._listeners = Listeners()
         self._decoded = Decoded()
         self._private: dict[str, bytes] = {}
 
@@ -257,9 +253,9 @@ class MemoryStore:
             return None
         return MemoryPulse(self, bucket, current, heartbeat)
 
-    def renew(self, bucket: Bucket, stored: StoredObject, previous: StoredObject, text: str) -> None:
+    def renew(self, bucket: Bucket, stored: StoredObject, previous: StoredObject, text: str) -> Event:
         """Store what only a heartbeat makes another."""
-        self.revision = revision = stored.revision
+        self.revision = self.last = revision = stored.revision
         bucket.renew(stored)
         self._uids[stored.uid] = stored
         for uid in stored.owners:
@@ -270,18 +266,20 @@ class MemoryStore:
         self._log_bytes += previous.size
         if revision % TRIM_STRIDE == 0:
             self._trim(event.time)
-        listeners = self._attentive.get(bucket.storage)
-        if listeners:
-            self._tell(event, listeners)
+        if bucket.storage in self._listeners.attentive:
+            self._listeners.tell_of(event)
+        return event
 
     def _new(self, bucket: Bucket, key: str, obj: JsonObject) -> StoredObject:
         values = bucket.values(obj)
-        stored = StoredObject(bucket.storage, key, obj, self.revision + 1, bucket.row.fields, values, self._decoded)
-        self.revision += 1
+        stored = StoredObject(bucket.storage, key, obj, self.last + 1, bucket.row.fields, values, self._decoded)
+        self.last += 1
+        self.revision = self.last
         return stored
 
     def _remove(self, bucket: Bucket, current: StoredObject) -> Change:
-        self.revision += 1
+        self.last += 1
+        self.revision = self.last
         final = current.at_revision(self.revision)
         bucket.drop(current)
         self._forget(current)
@@ -306,22 +304,14 @@ class MemoryStore:
             if not owned:
                 del self._owned[uid]
 
-    def _append(self, bucket: Bucket, kind: EventType, stored: StoredObject, previous: StoredObject | None) -> None:
+    def _append(self, bucket: Bucket, kind: EventType, stored: StoredObject, previous: StoredObject | None) -> Event:
         event = Event(kind, stored, previous, self._clock.now())
         bucket.events.append(event)
         self._log.append(event)
         self._log_bytes += event.weight
         self._trim(event.time)
-        self._tell(event, self._listeners.get(bucket.storage, ()))
-        self._tell(event, self._listeners[None])
-
-    @staticmethod
-    def _tell(event: Event, listeners: Iterable[Listener]) -> None:
-        for listener in listeners:
-            try:
-                listener(event)
-            except Exception:
-                log.exception("a listener failed on %s %s %s", event.type, event.stored.storage[1], event.stored.key)
+        self._listeners.tell(event)
+        return event
 
     # history
 
@@ -333,16 +323,7 @@ class MemoryStore:
         *,
         kept: bool = False,
     ) -> Callable[[], None]:
-        places: list[Storage | None] = [None] if storages is None else list(storages)
-        told = [(self._listeners, place) for place in places] + [(self._attentive, place) for place in heartbeats]
-        for listeners, place in told:
-            listeners[place] = (*listeners.get(place, ()), listener)
-
-        def stop() -> None:
-            for listeners, place in told:
-                listeners[place] = tuple(other for other in listeners[place] if other != listener)
-
-        return stop
+        return self._listeners.add(listener, storages, heartbeats)
 
     def _trim(self, now: float) -> None:
         events, size, seconds = self._limits
@@ -350,12 +331,13 @@ class MemoryStore:
         while entries and (entries[0].time < horizon or len(entries) > events or self._log_bytes > size):
             self._drop_oldest()
 
-    def _drop_oldest(self) -> None:
+    def _drop_oldest(self) -> Event:
         event = self._log.popleft()
         bucket = self._buckets[event.stored.storage]
         bucket.events.popleft()
         bucket.oldest = event.revision
         self._log_bytes -= event.weight
+        return event
 
     def compact(self, revision: int) -> None:
         """Forget events up to and with a revision."""

@@ -28,7 +28,7 @@ class MemoryPulse:
             return False
         if text == getattr(current, "text", self._told.text):
             return True  # at the same moment: nothing is another
-        self.revision = self._store.revision + 1
+        self.revision = self._store.last + 1
         self._current = self._base.beaten(self.revision, self._told, text)
         self._store.renew(self._bucket, self._current, current, text)
         return True

@@ -11,8 +11,9 @@ Decoded objects are kept only for the most recently used (`Decoded`): a dict tak
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -65,6 +66,20 @@ class Decoded:
             oldest = self._kept.popleft()
             oldest.decoded = None
             self._bytes -= len(oldest.raw)
+
+
+class Facts(NamedTuple):
+    """What is known of a stored object without a look at its bytes.
+
+    fields: the selectable ones.  end: of the metadata in the bytes.
+    """
+
+    uid: str
+    labels: dict[str, str]
+    fields: dict[str, str]
+    owners: Sequence[str]
+    deleting: bool
+    end: int
 
 
 class StoredObject:
@@ -129,6 +144,27 @@ class StoredObject:
         self._cache = cache
         self.decoded: JsonObject | None = None
         cache.keep(self, obj)
+
+    @classmethod
+    def restored(
+        cls, storage: Storage, key: str, revision: int, raw: bytes, facts: Facts, paths: tuple[str, ...], cache: Decoded
+    ) -> StoredObject:
+        """As it was when its `facts` were taken, and not decoded.  paths: of the facts' fields."""
+        made = object.__new__(cls)
+        namespace, _, name = key.rpartition("/")
+        made.storage, made.key, made.revision, made.raw = storage, key, revision, raw
+        made.namespace, made.name = intern(namespace), name
+        made.uid, labels, fields, owners, made.deleting, made._meta_end = facts
+        made.labels = labels or NO_LABELS
+        made.paths, made.values = paths, tuple(fields.values())
+        made.owners = tuple(owners)
+        made.row = made.decoded = None
+        made._cache = cache
+        return made
+
+    def facts(self) -> Facts:
+        fields = dict(zip(self.paths, self.values, strict=True))
+        return Facts(self.uid, self.labels, fields, self.owners, self.deleting, self._meta_end)
 
     @property
     def fields(self) -> dict[str, str]:

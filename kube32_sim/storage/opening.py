@@ -20,4 +20,8 @@ async def open_store(place: StorePlace, table: ResourceTable, clock: Clock) -> S
         from kube32_sim.storage.etcd.store import EtcdStore  # with gRPC, which nobody else needs
 
         return await EtcdStore.open(table, clock, place.endpoints, place.prefix)
+    if place.kind == "sqlite":
+        from kube32_sim.storage.sqlite.store import SqliteStore
+
+        return SqliteStore(place.path, table, clock)
     raise StoreError(f"--store: {place.kind} is not supported")

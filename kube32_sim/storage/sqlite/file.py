@@ -1,0 +1,165 @@
+"""The SQLite file: opened or made, locked against other processes, read once, written in transactions.
+
+Knows SQL and nothing of stores.  Who writes does it from one thread at a time: `stage` and then `commit`, which waits
+for the disk, or `rollback`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import orjson
+
+from kube32_sim.storage.interface import JsonObject, StoreError
+from kube32_sim.storage.sqlite.header import FORMAT, MARK, Identity, look
+from kube32_sim.storage.sqlite.rows import Damaged, Row, sealed
+
+_TABLES = f"""
+PRAGMA page_size = 8192;
+BEGIN EXCLUSIVE;
+CREATE TABLE log (revision INTEGER PRIMARY KEY, about BLOB NOT NULL, raw BLOB NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE state (id INTEGER PRIMARY KEY, about BLOB NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE private (name TEXT PRIMARY KEY, value BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE filler (id INTEGER PRIMARY KEY, room BLOB NOT NULL);
+PRAGMA application_id = {MARK};
+PRAGMA user_version = {FORMAT};
+COMMIT;
+"""
+_CHECKPOINT = 4096
+"""Pages of the WAL after which they are moved to their places."""
+_CACHE = 64 << 10
+"""KiB of pages in memory: what is staged does not go to the disk before it is committed."""
+_PROBE = 64 << 10
+"""Bytes that there must be room for before it is believed that there is room again."""
+_PATIENCE = 1.0
+"""Seconds in which another process that is just ending may let go of the file."""
+
+_open: set[Identity] = set()
+"""What this process has open."""
+
+
+class StoreFile:
+    """Raises StoreError where it cannot be opened.  fresh: it was made just now."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self._identity = (0, 0)
+        try:
+            self._open()
+        except (sqlite3.Error, OSError) as error:
+            self.close()
+            raise StoreError(self._why(error)) from error
+        except StoreError:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        self._database: sqlite3.Connection | None = None
+        identity = look(self.path, _open)
+        database = self._database = sqlite3.connect(
+            self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+        )
+        for setting in ("locking_mode = EXCLUSIVE", "synchronous = FULL", f"cache_size = -{_CACHE}"):
+            database.execute(f"PRAGMA {setting}")
+        database.execute("BEGIN EXCLUSIVE")  # from here on the file is ours
+        database.execute("COMMIT")
+        self._identity = identity
+        _open.add(identity)
+        tables = database.execute("SELECT name FROM sqlite_master").fetchall()
+        self.fresh = self._pragma("application_id") == 0 and not tables
+        if self.fresh:
+            database.executescript(_TABLES)
+        self._check_kind()
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}")
+
+    def _pragma(self, name: str) -> int:
+        return int(self.database.execute(f"PRAGMA {name}").fetchone()[0])
+
+    def _check_kind(self) -> None:
+        """As `header.look` does, of what a journal beside the file may have brought back."""
+        if self._pragma("application_id") != MARK:
+            raise StoreError(f"--store: {self.path} is a database of another program; name another file")
+
+    @property
+    def database(self) -> sqlite3.Connection:
+        if self._database is None:
+            raise sqlite3.ProgrammingError("the store is closed")
+        return self._database
+
+    def _why(self, error: Exception) -> str:
+        text = str(error)
+        if "locked" in text:
+            return f"--store: {self.path} is in use by another process; stop that one, or name another file"
+        if isinstance(error, OSError):
+            return f"--store: {self.path} cannot be opened: {error.strerror or error}"
+        if isinstance(error, sqlite3.OperationalError) and "malformed" not in text:
+            return f"--store: {self.path} cannot be opened: {text}"
+        return damaged(self.path, text)
+
+    # reading
+
+    def log(self) -> Iterator[tuple[int, bytes, bytes, int]]:
+        """Rows in order of their revisions."""
+        return self.database.execute("SELECT revision, about, raw, crc FROM log ORDER BY revision")
+
+    def state(self) -> JsonObject:
+        """What was last staged; raises Damaged."""
+        for number, about, crc in self.database.execute("SELECT id, about, crc FROM state"):
+            if number == 1 and sealed(1, about, b"") == crc:
+                found: JsonObject = orjson.loads(about)
+                return found
+        raise Damaged("the row of its state is damaged")
+
+    def private(self) -> dict[str, bytes]:
+        found = {}
+        for name, value, crc in self.database.execute("SELECT name, value, crc FROM private"):
+            if sealed(0, name.encode(), value) != crc:
+                raise Damaged(f"what is kept as {name} is damaged")
+            found[name] = value
+        return found
+
+    # writing
+
+    def stage(self, rows: Iterable[Row], gone: Iterable[int], private: Iterable[tuple[str, bytes]]) -> int:
+        """Begin a transaction; answers how many of the rows that should go were there."""
+        database = self.database
+        database.execute("BEGIN IMMEDIATE")
+        database.executemany("INSERT INTO log VALUES (?, ?, ?, ?)", rows)
+        found = database.executemany("DELETE FROM log WHERE revision = ?", ((revision,) for revision in gone)).rowcount
+        for name, value in private:
+            database.execute("INSERT INTO private VALUES (?, ?, ?)", (name, value, sealed(0, name.encode(), value)))
+        return max(found, 0)
+
+    def stage_state(self, state: JsonObject) -> None:
+        about = orjson.dumps(state)
+        self.database.execute("INSERT OR REPLACE INTO state VALUES (1, ?, ?)", (about, sealed(1, about, b"")))
+
+    def probe(self) -> None:
+        """Write something of a size, and remove it again."""
+        self.database.execute("BEGIN IMMEDIATE")
+        self.database.execute("INSERT OR REPLACE INTO filler VALUES (1, zeroblob(?))", (_PROBE,))
+        self.database.execute("COMMIT")
+        self.database.execute("DELETE FROM filler")
+
+    def commit(self) -> None:
+        self.database.execute("COMMIT")
+
+    def rollback(self) -> None:
+        with suppress(sqlite3.Error):
+            if self.database.in_transaction:
+                self.database.execute("ROLLBACK")
+
+    def close(self) -> None:
+        database, self._database = self._database, None
+        if database is not None:
+            with suppress(sqlite3.Error):
+                database.close()
+        _open.discard(self._identity)
+
+
+def damaged(path: Path, text: str) -> str:
+    return f"--store: {path} is damaged ({text}); nothing was changed: restore a copy of it, or name another file"

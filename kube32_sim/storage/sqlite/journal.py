@@ -1,0 +1,259 @@
+"""Group commit: what was written in one turn of the event loop, and while the disk was busy, is committed at once.
+
+Rows are staged in the loop's thread, where that takes microseconds; only the commit, which waits for the disk, has a
+thread of its own.  While a commit fails nothing can be written: what was not committed is undone, and every second
+somebody tries whether it works again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLate
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from kube32_sim.clock import Clock, RealClock
+from kube32_sim.storage.interface import JsonObject, Unavailable
+from kube32_sim.storage.objects import Event
+from kube32_sim.storage.sqlite.file import StoreFile
+from kube32_sim.storage.sqlite.ledger import Entries, Ledger
+from kube32_sim.storage.sqlite.rows import place_of, row_of
+
+log = logging.getLogger(__name__)
+
+MOST_BYTES = 16 << 20
+MOST_WRITES = 20_000
+"""What may wait for a commit; who wants to write more than that waits for the one under way."""
+PATIENCE = 10.0
+"""Seconds for which he does, and all others with him."""
+RETRY = 1.0
+"""Seconds between two tries of a file that cannot be written."""
+
+
+class Keeper(Protocol):
+    """Whose writes these are."""
+
+    revision: int
+
+    def now_kept(self, events: Sequence[Event]) -> None:
+        """They are kept for good."""
+
+    def undo(self, events: Sequence[Event]) -> None:
+        """They cannot be kept, and are the newest."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What is committed at once.  written, forgotten: events, oldest first.  waiting: for its end."""
+
+    written: list[Event] = field(default_factory=list)
+    forgotten: list[Event] = field(default_factory=list)
+    private: dict[str, bytes] = field(default_factory=dict)
+    waiting: list[asyncio.Future[None]] = field(default_factory=list)
+    size: int = 0
+    revision: int = 0
+    entries: Entries | None = None
+    commit: Future[None] | None = None
+
+
+class Journal:
+    """durable: see `Store`.  failing: why nothing can be written now, or "".
+
+    state: what the file says besides its rows; forgotten events and new revisions are entered here.
+    """
+
+    def __init__(self, file: StoreFile, ledger: Ledger, state: JsonObject, keeper: Keeper, clock: Clock) -> None:
+        self._file, self._ledger, self._state, self._keeper, self._clock = file, ledger, state, keeper, clock
+        self.durable: int = state["revision"]
+        self.failing = ""
+        self._next = _Batch()
+        self._under_way: _Batch | None = None
+        self._scheduled = False
+        self._thread = ThreadPoolExecutor(1, "sqlite")
+        self._real = RealClock()
+        self._cancel_retry: Callable[[], object] | None = None
+
+    # what is written
+
+    def admit(self) -> None:
+        """Before every write: raises Unavailable where it could not be kept.  Bounds what waits."""
+        if self.failing:
+            raise Unavailable(self.failing)
+        batch = self._next
+        if batch.size > MOST_BYTES or len(batch.written) > MOST_WRITES:
+            self._catch_up()
+
+    def write(self, event: Event) -> None:
+        self._next.written.append(event)
+        self._next.size += event.stored.size
+        if not self._scheduled:
+            self.schedule()
+
+    def forget(self, event: Event) -> None:
+        self._next.forgotten.append(event)
+
+    def compact(self, revision: int) -> None:
+        self._state["compacted"] = revision
+        self.schedule()
+
+    def keep(self, name: str, value: bytes) -> None:
+        self._next.private[name] = value
+        self.schedule()
+
+    async def flushed(self, revision: int | None = None) -> None:
+        """Wait for the commit that a revision (None: everything so far) is part of; raises Unavailable."""
+        if self.failing:
+            raise Unavailable(self.failing)
+        under_way = self._under_way
+        batch = self._next if under_way is None or revision is None or revision > under_way.revision else under_way
+        done = asyncio.get_running_loop().create_future()
+        batch.waiting.append(done)
+        self.schedule()
+        await done
+
+    # commits
+
+    def schedule(self) -> None:
+        """Commit what there is at the end of the loop's turn."""
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _turn(self) -> None:
+        self._scheduled = False
+        if self._under_way is None and not self.failing:
+            self._begin()
+
+    def _begin(self) -> None:
+        batch, self._next = self._next, _Batch()
+        self._under_way = batch
+        batch.revision = self._keeper.revision
+        try:
+            self._stage(batch)
+        except Exception as error:
+            self._end(batch, error)
+            return
+        self._commit(batch)
+
+    def _stage(self, batch: _Batch) -> None:
+        entries = batch.entries = self._ledger.entries(batch.written, batch.forgotten)
+        gone = self._file.stage(map(row_of, entries.written), entries.gone, batch.private.items())
+        if gone != len(entries.gone):
+            raise RuntimeError(f"{len(entries.gone)} rows should go, and {gone} were there")
+        self._file.stage_state(self._state_after(batch, entries))
+
+    def _state_after(self, batch: _Batch, entries: Entries) -> JsonObject:
+        state = self._state
+        oldest = {place_of(event.stored.storage): event.revision for event in batch.forgotten}
+        return {
+            "revision": batch.revision,
+            "time": self._clock.now(),
+            "compacted": state["compacted"],
+            "forgotten": batch.forgotten[-1].revision if batch.forgotten else state["forgotten"],
+            "oldest": {**state["oldest"], **oldest} if oldest else state["oldest"],
+            "rows": entries.rows,
+            "total": entries.total,
+            "private": state["private"] + len(batch.private),
+        }
+
+    def _commit(self, batch: _Batch) -> None:
+        loop = asyncio.get_running_loop()
+        commit = batch.commit = self._thread.submit(self._file.commit)
+        commit.add_done_callback(lambda done: loop.call_soon_threadsafe(self._arrived, batch))
+
+    def _arrived(self, batch: _Batch) -> None:
+        """A commit has ended, and may have been waited for already."""
+        if self._under_way is batch and batch.commit is not None:
+            self._end(batch, batch.commit.exception())
+
+    def _end(self, batch: _Batch, error: BaseException | None) -> None:
+        if error is not None:
+            self._fail(batch, error)
+            return
+        self._under_way = None
+        if batch.entries is not None:
+            self._ledger.done(batch.entries)
+            self._state = self._state_after(batch, batch.entries)
+        self.durable = batch.revision
+        self._recovered()
+        self._keeper.now_kept(batch.written)
+        for waiter in batch.waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+        if self._next.written or self._next.waiting or self._next.forgotten:
+            self.schedule()
+
+    def _catch_up(self) -> None:
+        """Hold everything up until the disk has caught up: what waits must not grow without end."""
+        batch = self._under_way
+        if batch is not None and batch.commit is not None:
+            try:
+                error = batch.commit.exception(PATIENCE)
+            except TooLate:
+                raise Unavailable(f"the store is not written as fast as it should be ({self._file.path})") from None
+            self._end(batch, error)
+        if self.failing:
+            raise Unavailable(self.failing)
+        self._begin()
+
+    # failure
+
+    def _fail(self, batch: _Batch, error: BaseException) -> None:
+        self._file.rollback()
+        self._under_way = None
+        lost, self._next = self._next, _Batch()
+        if not self.failing:
+            self.failing = f"the store cannot be written: {error} ({self._file.path}); it is tried again every second"
+            log.error("%s", self.failing, exc_info=None if _ordinary(error) else error)
+        forgotten = [*batch.forgotten, *lost.forgotten]
+        self._next.forgotten = [event for event in forgotten if event.revision <= self.durable]
+        self._keeper.undo([*batch.written, *lost.written])
+        for waiter in (*batch.waiting, *lost.waiting):
+            if not waiter.done():
+                waiter.set_exception(Unavailable(self.failing))
+        self._cancel_retry = self._real.call_at(self._real.now() + RETRY, self._retry)
+
+    def _retry(self) -> None:
+        self._cancel_retry = None
+        batch, self._next = self._next, _Batch()
+        self._under_way = batch
+        batch.revision = self._keeper.revision
+        try:
+            self._file.probe()
+            self._file.commit()
+            self._stage(batch)
+        except Exception as error:
+            self._end(batch, error)
+            return
+        self._commit(batch)
+
+    def _recovered(self) -> None:
+        if self.failing:
+            self.failing = ""
+            log.warning("the store can be written again (%s)", self._file.path)
+
+    # the end
+
+    async def close(self) -> None:
+        """Commit everything, and let go of the file."""
+        while not self.failing:
+            try:
+                await self.flushed()
+            except Unavailable:
+                break
+            if not self._next.written:
+                break
+        if self._cancel_retry is not None:
+            self._cancel_retry()
+        self.failing = f"the store is closed ({self._file.path})"
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._file.close)
+        self._thread.shutdown()
+
+
+def _ordinary(error: BaseException) -> bool:
+    import sqlite3
+
+    return isinstance(error, sqlite3.Error)
