@@ -100,10 +100,14 @@ class LocalClient:
             page = self._registry.own.page(row, selection)
             return ListResult([self._shown(row, stored.copy()) for stored in page.items], str(page.revision))
         revision = parse_resource_version(at)
-        if revision is not None and revision > self._registry.store.revision:
-            raise errors.timeout_rv_too_large(revision, self._registry.store.revision)
+        await self._refuse_future(revision)
         page = list_page(self._registry.store, row, selection, revision=revision)
         return ListResult([self._shown(row, stored.copy()) for stored in page.items], str(page.revision))
+
+    async def _refuse_future(self, revision: int | None) -> None:
+        store = self._registry.store
+        if revision is not None and not await store.reached(revision):
+            raise errors.timeout_rv_too_large(revision, store.revision)
 
     @asynccontextmanager
     async def watch(
@@ -120,8 +124,7 @@ class LocalClient:
         selection = _selection(row, namespace, label_selector, field_selector)
         since = parse_resource_version(resource_version)
         await self._registry.bring_up_to_date(row)
-        if since is not None and since > self._registry.store.revision:
-            raise errors.timeout_rv_too_large(since, self._registry.store.revision)
+        await self._refuse_future(since)
         queue: deque[tuple[str, StoredObject] | None] = deque()
         signal = self._registry.clock.signal()
 

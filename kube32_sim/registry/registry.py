@@ -11,7 +11,7 @@ before is then looked at again in the moment in which it is stored; an update of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -297,9 +297,7 @@ class Registry:
         waits = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds", 0)
         return not waits and row.strategy.releasable(obj)
 
-    async def finish(
-        self, asked: Asked, change: Callable[[JsonObject], JsonObject], *, decides: bool = False
-    ) -> Result:
+    async def finish(self, asked: Asked, change: Change, *, decides: bool = False) -> Result:
         """A change that skips strategies: binding, finalize and other subresources with rules of their own.
 
         `change` is handed a copy of the current object and answers the next one (or raises ApiError).
