@@ -110,7 +110,7 @@ def _tell(resource: Resource, name: str, error: ApiError) -> None:
     """A start goes on without it; not where nothing can be stored at all."""
     if isinstance(error, Unavailable):
         raise error
-    log.warning("%s %s is not made at the start: %s", resource.plural, name, error)
+    log.warning("%s %s is not what it should be from the start: %s", resource.plural, name, error)
 
 
 READY = {"type": "Ready", "status": "True", "reason": "", "message": "Kubernetes default Service CIDR is ready"}
