@@ -20,7 +20,6 @@ from kube32_sim.api.strategies.base import Context, Lookup
 from kube32_sim.api.validation.meta import validate_metadata, validate_metadata_update
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
-from kube32_sim.limits import DEFAULTS
 from kube32_sim.registry.asked import Asked, Hooks
 from kube32_sim.registry.identity import check_current, check_named, fit_namespace
 from kube32_sim.storage.interface import JsonObject
@@ -65,7 +64,6 @@ class Steps:
         self._hooks = hooks
         self._authorizer = authorizer
         self.fields = FieldManager(table)
-        self.most_bytes = DEFAULTS.max_object_bytes
 
     def writer(self, asked: Asked) -> Writer:
         return Writer(asked.row, asked.manager, asked.subresource, self._clock.timestamp())
@@ -172,9 +170,9 @@ class Steps:
 
     def check_size(self, obj: JsonObject, old: JsonObject | None = None) -> None:
         """413 for an object that no etcd would take, unless it is one by now that only gets smaller."""
-        size = len(orjson.dumps(obj))
-        if size > self.most_bytes and (old is None or size > len(orjson.dumps(old))):
-            raise errors.too_large(f"Request entity too large: the object has {size} bytes, limit is {self.most_bytes}")
+        size, most = len(orjson.dumps(obj)), self._config.object_bytes
+        if size > most and (old is None or size > len(orjson.dumps(old))):
+            raise errors.too_large(f"Request entity too large: the object has {size} bytes, limit is {most}")
 
     def _fit_type(self, asked: Asked, obj: JsonObject) -> None:
         """A custom type may be another one by now than when the request began: the object takes its form."""

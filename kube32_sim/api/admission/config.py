@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kube32_sim.limits import DEFAULTS
+
 
 @dataclass(frozen=True, slots=True)
 class AdmissionConfig:
@@ -15,6 +17,7 @@ class AdmissionConfig:
     none where one is needed to bring containers to their end.
     resource_quota: what a namespace's quotas do not leave room for is refused.
     quota_by_status: what quotas allow and what is used is what their status says: nobody counts.
+    object_bytes: size of an object that is stored.
     """
 
     default_toleration_seconds: int = 300
@@ -24,3 +27,4 @@ class AdmissionConfig:
     steering_warnings: bool = False
     resource_quota: bool = True
     quota_by_status: bool = False
+    object_bytes: int = DEFAULTS.max_object_bytes
