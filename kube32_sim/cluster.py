@@ -52,6 +52,7 @@ from kube32_sim.server.app import ApiServer
 from kube32_sim.server.authentication import Authenticator, read_tokens
 from kube32_sim.server.client_certificates import ClientCertificates, prepare
 from kube32_sim.server.documents import CustomDefinitions, Documents
+from kube32_sim.server.exposure import check_exposure
 from kube32_sim.server.handler import Handler
 from kube32_sim.server.origins import origins_of
 from kube32_sim.storage.interface import Store, Unavailable
@@ -219,6 +220,7 @@ class Cluster:
         server = ApiServer(handler, self.clock, options.limits)
         self._stack.append(server)
         await server.start(options.host, options.port, context)
+        check_exposure(options, server.addresses)
         self.port = server.port
         scheme = "https" if context is not None else "http"
         host = f"[{options.host}]" if ":" in options.host else options.host

@@ -12,7 +12,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +33,18 @@ class Access:
     """Where a server is and how to call it.
 
     Certificates and keys are PEM; `ca` None: the system's authorities.  namespace: of the context, "" where not given.
+    Secrets are not shown where somebody prints it.
     """
 
     server: str
-    token: str = ""
+    token: str = field(default="", repr=False)
     ca: bytes | None = None
     insecure: bool = False
     server_name: str = ""
     client_certificate: bytes | None = None
-    client_key: bytes | None = None
+    client_key: bytes | None = field(default=None, repr=False)
     username: str = ""
-    password: str = ""
+    password: str = field(default="", repr=False)
     namespace: str = ""
 
 

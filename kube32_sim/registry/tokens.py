@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
+import secrets
 from collections.abc import Callable, Mapping, Sequence
-from hmac import compare_digest
 
 from kube32_sim.api import account_tokens, errors, reviews
 from kube32_sim.api.account_tokens import SigningKey
@@ -37,6 +38,8 @@ class Tokens:
         key: SigningKey = account_tokens.OF_THIS_PROCESS,
     ) -> None:
         self.static = static
+        self._secret = secrets.token_bytes(32)
+        self._users = {self._digest(known): user for known, user in (static or {}).items()}
         self._now = now
         self._cluster = cluster
         self._key = key
@@ -57,13 +60,14 @@ class Tokens:
         return Known(None, failure=failure) if failure else found
 
     def _of_file(self, token: str) -> User | None:
-        """The user of the token file; every token is looked at, so that time tells nothing."""
-        given = token.encode("utf-8", "surrogateescape")
-        found = None
-        for known, user in (self.static or {}).items():
-            if compare_digest(known, given):
-                found = user
-        return found
+        """The user of the token file.
+
+        Digests under a key of this process are compared, so that the time it takes tells nothing of any token.
+        """
+        return self._users.get(self._digest(token.encode("utf-8", "surrogateescape")))
+
+    def _digest(self, token: bytes) -> bytes:
+        return hmac.digest(self._secret, token, "sha256")
 
     def _expired(self, claims: JsonObject) -> str:
         return "service account token has expired" if self._now() >= claims.get("exp", float("inf")) else ""
@@ -99,7 +103,7 @@ class Tokens:
         """Whether the Secret that a token is of keeps this one."""
         found = self._cluster.get(("", "secrets"), namespace, secret["name"]) or {}
         kept: str = (found.get("data") or {}).get("token", "")
-        return compare_digest(reviews.base64_of(token).encode(), kept.encode())
+        return hmac.compare_digest(reviews.base64_of(token).encode(), kept.encode())
 
 
 def _for(user: User, audiences: Sequence[str], wanted: Sequence[str]) -> Known:

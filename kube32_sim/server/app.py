@@ -18,6 +18,7 @@ from aiohttp import web
 
 from kube32_sim.clock import Clock
 from kube32_sim.limits import DEFAULTS, Limits
+from kube32_sim.server.browsers import harden
 from kube32_sim.server.connections import MOST_HEADERS, Connection, Connections, probe
 from kube32_sim.server.handler import Handler
 
@@ -40,6 +41,7 @@ def request_factory(clock: Clock, largest: int) -> Callable[..., web.BaseRequest
     class Request(web.BaseRequest):
         async def _prepare_hook(self, response: web.StreamResponse) -> None:
             response.headers["Date"] = http_date(int(clock.now()))
+            harden(response.headers)
 
     def make(message: Any, payload: Any, protocol: Any, writer: Any, task: asyncio.Task[None]) -> web.BaseRequest:
         protocol.head_is_there()
@@ -80,6 +82,7 @@ class ApiServer:
         self._limits = limits
         self._runner: web.ServerRunner | None = None
         self.port = 0
+        self.addresses: list[str] = []
 
     async def start(self, host: str, port: int, context: ssl.SSLContext | None) -> None:
         """Listen; OSError where that is not possible.  Port 0 picks a free one (then see `port`)."""
@@ -90,6 +93,7 @@ class ApiServer:
         await site.start()
         probe(getattr(site._server, "sockets", ()))
         self.port = int(self._runner.addresses[0][1])
+        self.addresses = [str(address[0]) for address in self._runner.addresses]
 
     async def stop(self) -> None:
         """End open watches, let running requests finish, close."""

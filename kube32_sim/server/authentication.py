@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from kube32_sim.api.users import ADMIN, ANONYMOUS, User
 from kube32_sim.options import OptionError
 from kube32_sim.registry.tokens import Tokens
 from kube32_sim.server.client_certificates import ClientCertificates
+from kube32_sim.server.exposure import warn_of_readers
 from kube32_sim.server.origins import Origins
+
+log = logging.getLogger(__name__)
 
 
 class TokenFileError(OptionError):
@@ -28,9 +32,18 @@ def read_tokens(path: Path) -> dict[bytes, User]:
         raise TokenFileError(f"--token-file {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise TokenFileError(f"--token-file {path}: no UTF-8 text") from error
+    warn_of_readers("--token-file", path)
     lines = csv.reader(text.splitlines(keepends=True), skipinitialspace=True)
+    tokens: dict[bytes, User] = {}
     try:
-        tokens = dict(_entry(record) for record in lines if record and not record[0].startswith("#"))
+        for record in lines:
+            if record and not record[0].startswith("#"):
+                token, user = _entry(record)
+                if token in tokens:  # as upstream: told, and the last one counts
+                    log.warning(
+                        "--token-file %s, line %d: the token of %s again", path, lines.line_num, tokens[token].name
+                    )
+                tokens[token] = user
     except (csv.Error, ValueError) as error:
         raise TokenFileError(f"--token-file {path}, line {lines.line_num}: {error}") from error
     if not tokens:

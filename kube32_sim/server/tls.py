@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kube32_sim.options import OptionError
+from kube32_sim.server.exposure import warn_of_readers
 
 if TYPE_CHECKING:
     from kube32_sim.server.authority import Authority
@@ -19,6 +20,7 @@ def context_from_files(cert: Path, key: Path) -> tuple[ssl.SSLContext, bytes]:
     """(server context, the certificates in PEM for the kubeconfig); OptionError where the files cannot be used."""
     chain = _pem("--tls-cert", cert, b"CERTIFICATE-----", "certificate")
     _pem("--tls-key", key, b"PRIVATE KEY-----", "private key")
+    warn_of_readers("--tls-key", key)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 
     def refuse_password() -> str:
