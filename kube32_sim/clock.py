@@ -193,6 +193,10 @@ class Clock(ABC):
     def timestamp(self) -> str:
         return rfc3339(self.now())
 
+    def steady(self) -> float:
+        """Seconds since some moment: for how long something has lasted, whoever sets the machine's clock meanwhile."""
+        return self.now()
+
     @abstractmethod
     async def sleep(self, seconds: float) -> None:
         """Wait; only in tasks that `spawn` started."""
@@ -258,6 +262,9 @@ class RealClock(Clock):
 
     def now(self) -> float:
         return time.time()
+
+    def steady(self) -> float:
+        return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
         self.gauge.down()

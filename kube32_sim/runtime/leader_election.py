@@ -1,0 +1,257 @@
+"""Which of several replicas runs the loops: a Lease that one holds, by the rules of client-go's `leaderelection`.
+
+A candidate takes the Lease when nobody holds it, or when it has seen no change of it for as long as it lasts: by its own
+clock, from the moment in which it saw the last one, so whose clock says what does not matter.  The leader renews it;
+who cannot for too long, or sees that another has it, stops what it does and stands again.  At the end it lets go, so
+that another can begin at once.
+
+That a leader who was stopped in the middle of something writes nothing when it wakes up too late is not for the Lease
+to see to, but for the term that goes with it (`storage/interface.FENCE`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from kube32_sim.api.errors import ApiError
+from kube32_sim.client import LEASES, Client
+from kube32_sim.clock import Clock, rfc3339_micro
+from kube32_sim.ids import Ids
+
+log = logging.getLogger(__name__)
+
+JsonObject = dict[str, Any]
+
+JITTER = 1.2
+"""Candidates wait this much of the retry period longer, by chance, so that they do not all try at once."""
+RELEASE_SECONDS = 2.0
+"""Patience for letting go at the end; a lease that is not let go runs out."""
+_STEPS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The Lease, and client-go's three durations (seconds); `options` says what they must be to each other."""
+
+    namespace: str = "kube-system"
+    name: str = "kube32-sim"
+    lease_duration: int = 15
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a Lease says.  holder: "" where nobody has it.  version: the resourceVersion of the Lease."""
+
+    holder: str
+    duration: int
+    acquired: str
+    renewed: str
+    transitions: int
+    version: str = ""
+
+    @staticmethod
+    def of(lease: JsonObject) -> Record:
+        spec = lease.get("spec") or {}
+        return Record(
+            spec.get("holderIdentity") or "",
+            spec.get("leaseDurationSeconds") or 0,
+            spec.get("acquireTime") or "",
+            spec.get("renewTime") or "",
+            spec.get("leaseTransitions") or 0,
+            lease["metadata"].get("resourceVersion", ""),
+        )
+
+    def spec(self) -> JsonObject:
+        held = {"holderIdentity": self.holder} if self.holder else {}
+        return {
+            **held,
+            "leaseDurationSeconds": self.duration,
+            "acquireTime": self.acquired,
+            "renewTime": self.renewed,
+            "leaseTransitions": self.transitions,
+        }
+
+
+class Duties(Protocol):
+    """What only the leader does.  Each term has its own."""
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+class Elector:
+    """One candidate.  leading: whether it is the leader.  leader: who is, as far as it knows."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        ids: Ids,
+        rules: Rules,
+        identity: str,
+        duties: Callable[[int], Awaitable[Duties]],
+        tell: Callable[[str], None] = log.info,
+    ) -> None:
+        """duties: makes those of a term, of which it is handed the number: the Lease's revision at its beginning, so
+        a later term has a greater one.  tell: told who leads from now on, or does no more.
+        """
+        self._client = client
+        self._clock = clock
+        self._ids = ids
+        self._rules = rules
+        self.identity = identity
+        self._make = duties
+        self._tell = tell
+        self._seen = Record("", 0, "", "", 0)
+        self._seen_at = clock.steady()
+        self._signal = clock.signal()
+        self._task: asyncio.Task[None] | None = None
+        self.leading = False
+
+    @property
+    def leader(self) -> str:
+        return self._seen.holder
+
+    def start(self) -> None:
+        self._task = self._clock.spawn(self._run(), f"candidate for {self._rules.name}")
+
+    async def stop(self) -> None:
+        """Stop what the leader does, then let others have it at once."""
+        if self._task is None:
+            return
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        self._task = None
+        if self._seen.holder == self.identity:
+            await self._release()
+
+    def look_again(self) -> None:
+        """Somebody has let go of the lease: do not wait for the next look at it."""
+        self._signal.set()
+
+    async def _run(self) -> None:
+        period = self._rules.retry_period
+        while True:
+            while not await self._try(self._rules.renew_deadline):
+                await self._pause(period * (1 + JITTER * self._ids.integer(_STEPS) / _STEPS))
+            await self._lead()
+
+    async def _pause(self, seconds: float) -> None:
+        cancel = self._clock.call_at(self._clock.now() + seconds, self._signal.set)
+        try:
+            await self._signal.wait()
+        finally:
+            cancel()
+
+    # leading
+
+    async def _lead(self) -> None:
+        """As long as the lease is ours: with the duties under way."""
+        self._tell(f"{self.identity} became leader")
+        self.leading = True
+        term = self._clock.spawn(self._term(int(self._seen.version)), f"term of {self._rules.name}")
+        try:
+            await self._keep(term)
+        finally:
+            self.leading = False
+            term.cancel()
+            await asyncio.gather(term, return_exceptions=True)
+            self._tell(f"{self.identity} stopped leading")
+
+    async def _term(self, number: int) -> None:
+        """The duties, from their start until this is cancelled."""
+        duties: Duties | None = None
+        try:
+            duties = await self._make(number)
+            await duties.start()
+            await self._clock.signal().wait()
+        except ApiError as error:
+            log.warning("the term of %s cannot begin: %s", self._rules.name, error.message)
+        except Exception:
+            log.exception("the term of %s ended by accident", self._rules.name)
+        finally:
+            if duties is not None:
+                await duties.stop()
+
+    async def _keep(self, term: asyncio.Task[None]) -> None:
+        """Renew the lease until that fails for too long, another has it, or the term has ended by itself."""
+        rules, renewed = self._rules, self._clock.steady()
+        while not term.done():
+            await self._pause(rules.retry_period)
+            now = self._clock.steady()
+            left = rules.renew_deadline - (now - renewed)
+            if await self._try(max(left, 0.0) or rules.retry_period):
+                renewed = now
+            elif self._seen.holder != self.identity:
+                log.warning("%s is the leader now: %s", self._seen.holder or "nobody", rules.name)
+                return
+            elif self._clock.steady() - renewed >= rules.renew_deadline:
+                log.warning("the lease %s could not be renewed within %g s", rules.name, rules.renew_deadline)
+                return
+
+    # the lease
+
+    async def _try(self, patience: float) -> bool:
+        """Take the lease or renew it; whether it is ours.  patience: seconds of real time."""
+        try:
+            async with asyncio.timeout(patience):
+                return await self._acquire_or_renew()
+        except TimeoutError:
+            log.warning("the lease %s: no answer within %.1f s", self._rules.name, patience)
+        except ApiError as error:
+            lost = error.reason in ("Conflict", "AlreadyExists")  # another was quicker
+            log.log(logging.DEBUG if lost else logging.WARNING, "the lease %s: %s", self._rules.name, error.message)
+        return False
+
+    async def _acquire_or_renew(self) -> bool:
+        now = rfc3339_micro(self._clock.now())
+        wanted = Record(self.identity, self._rules.lease_duration, now, now, 0)
+        try:
+            lease = await self._client.get(LEASES, self._rules.namespace, self._rules.name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            metadata = {"name": self._rules.name, "namespace": self._rules.namespace}
+            lease = {"metadata": metadata, "spec": wanted.spec()}
+            self._see(Record.of(await self._client.create(LEASES, self._rules.namespace, lease)))
+            return True
+        old = Record.of(lease)
+        if old != self._seen:
+            self._see(old)
+        ours = old.holder == self.identity
+        if ours:
+            wanted = replace(wanted, acquired=old.acquired, transitions=old.transitions)
+        elif old.holder and self._clock.steady() < self._seen_at + old.duration:
+            return False
+        else:
+            wanted = replace(wanted, transitions=old.transitions + 1)
+        await self._write(lease, wanted)
+        return True
+
+    async def _write(self, lease: JsonObject, record: Record) -> None:
+        """In the place of what was read; a Conflict where that is not what is stored any more."""
+        made = await self._client.update(LEASES, self._rules.namespace, {**lease, "spec": record.spec()})
+        self._see(Record.of(made))
+
+    def _see(self, record: Record) -> None:
+        self._seen, self._seen_at = record, self._clock.steady()
+
+    async def _release(self) -> None:
+        now = rfc3339_micro(self._clock.now())
+        record = Record("", 1, now, now, self._seen.transitions)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(RELEASE_SECONDS):
+                try:
+                    lease = await self._client.get(LEASES, self._rules.namespace, self._rules.name)
+                    if Record.of(lease).holder == self.identity:
+                        await self._write(lease, record)
+                except ApiError as error:
+                    log.warning("the lease %s is not let go, and runs out: %s", self._rules.name, error.message)

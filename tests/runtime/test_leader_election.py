@@ -1,0 +1,215 @@
+"""Candidates for one Lease on a virtual clock: who leads when, what the Lease says, and what ends a term."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from kube32_sim.api.errors import ApiError
+from kube32_sim.client import LEASES
+from kube32_sim.clock import parse_time
+from kube32_sim.cluster import Cluster
+from kube32_sim.ids import Ids
+from kube32_sim.options import ServeOptions
+from kube32_sim.runtime.leader_election import Duties, Elector, Rules
+
+RULES = Rules()
+SHORTLY = RULES.retry_period * 2.2
+"""The longest that a candidate waits between two looks."""
+
+
+class Term:
+    """Duties that only say that they are under way."""
+
+    def __init__(self, under_way: dict[str, int], who: str, number: int) -> None:
+        self._under_way, self._who, self._number = under_way, who, number
+
+    async def start(self) -> None:
+        assert not self._under_way, "two lead at the same time"
+        self._under_way[self._who] = self._number
+
+    async def stop(self) -> None:
+        self._under_way.pop(self._who, None)
+
+
+class Cut:
+    """A client whose writes do not arrive while it is cut off."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.off = False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.off and name != "get":
+            return self._refuse
+        return getattr(self._client, name)
+
+    async def _refuse(self, *_: object, **__: object) -> None:
+        raise ApiError(503, "ServiceUnavailable", "etcd does not answer")
+
+
+class World:
+    """Candidates by name.  terms: of who leads, the number."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.terms: dict[str, int] = {}
+        self.told: list[str] = []
+        self.clients: dict[str, Cut] = {}
+        self._started: list[Elector] = []
+
+    async def candidate(self, who: str, rules: Rules = RULES) -> Elector:
+        async def duties(number: int) -> Duties:
+            return Term(self.terms, who, number)
+
+        client = self.clients[who] = Cut(self.cluster.client)
+        clock, ids = self.cluster.clock, Ids(len(self._started))
+        elector = Elector(client, clock, ids, rules, who, duties, self.told.append)  # type: ignore[arg-type]
+        elector.start()
+        self._started.append(elector)
+        await clock.settle()
+        return elector
+
+    async def lease(self) -> dict[str, Any]:
+        found: dict[str, Any] = (await self.cluster.client.get(LEASES, RULES.namespace, RULES.name))["spec"]
+        return found
+
+    async def close(self) -> None:
+        for elector in self._started:
+            await elector.stop()
+
+
+@pytest_asyncio.fixture
+async def world() -> AsyncIterator[World]:
+    async with Cluster(ServeOptions(port=0, nodes=0, controllers="none", clock="virtual")) as cluster:
+        made = World(cluster)
+        yield made
+        await made.close()
+
+
+async def test_the_first_leads_and_renews(world: World) -> None:
+    first = await world.candidate("first")
+    assert (list(world.terms), first.leading) == (["first"], True)
+    made = await world.lease()
+    assert made.pop("acquireTime") == made.pop("renewTime")
+    assert made == {"holderIdentity": "first", "leaseDurationSeconds": 15, "leaseTransitions": 0}
+
+    second = await world.candidate("second")
+    for _ in range(40):
+        await world.cluster.advance(5)
+        assert list(world.terms) == ["first"]
+    assert (second.leading, second.leader) == (False, "first")
+    later = await world.lease()
+    assert parse_time(later["renewTime"]) >= world.cluster.clock.now() - RULES.retry_period
+    assert parse_time(later["acquireTime"]) <= world.cluster.clock.now() - 200
+    assert world.told == ["first became leader"]
+
+
+async def test_who_lets_go_is_followed_at_once(world: World) -> None:
+    first = await world.candidate("first")
+    await world.candidate("second")
+    before = world.terms["first"]
+    await first.stop()
+    assert world.terms == {}
+    lease = await world.lease()
+    assert "holderIdentity" not in lease
+    assert (lease["leaseDurationSeconds"], lease["leaseTransitions"]) == (1, 0)
+
+    await world.cluster.advance(SHORTLY)
+    assert list(world.terms) == ["second"]
+    assert world.terms["second"] > before
+    assert (await world.lease())["leaseTransitions"] == 1
+
+
+async def test_who_is_told_need_not_look(world: World) -> None:
+    first = await world.candidate("first")
+    second = await world.candidate("second")
+    await first.stop()
+    second.look_again()
+    await world.cluster.settle()
+    assert list(world.terms) == ["second"]
+
+
+async def test_a_leader_that_cannot_renew_stops_before_another_begins(world: World) -> None:
+    await world.candidate("first")
+    await world.candidate("second")
+    await world.cluster.advance(1)
+    world.clients["first"].off = True
+    await world.cluster.advance(RULES.renew_deadline - RULES.retry_period - 0.1)
+    assert list(world.terms) == ["first"]
+    await world.cluster.advance(2 * RULES.retry_period)
+    assert world.terms == {}
+    await world.cluster.advance(RULES.lease_duration - RULES.renew_deadline + SHORTLY)
+    assert list(world.terms) == ["second"]
+
+    world.clients["first"].off = False  # and stands again
+    await world.cluster.advance(60)
+    assert list(world.terms) == ["second"]
+    world.clients["second"].off = True
+    await world.cluster.advance(RULES.lease_duration + SHORTLY)
+    assert list(world.terms) == ["first"]
+    assert (await world.lease())["leaseTransitions"] == 2
+
+
+async def test_times_of_other_clocks_say_nothing(world: World) -> None:
+    """A lease whose times are long past, or far ahead, counts from when it was seen."""
+    for year in ("2001", "2093"):
+        who = f"holder-{year}"
+        time = f"{year}-01-01T00:00:00.000000Z"
+        spec = {"holderIdentity": who, "leaseDurationSeconds": 15, "acquireTime": time, "renewTime": time}
+        lease = {"metadata": {"name": RULES.name}, "spec": {**spec, "leaseTransitions": 4}}
+        await world.cluster.client.create(LEASES, RULES.namespace, lease)
+        elector = await world.candidate(f"after-{year}")
+        await world.cluster.advance(RULES.lease_duration - 0.1)
+        assert world.terms == {}
+        await world.cluster.advance(SHORTLY)
+        assert list(world.terms) == [f"after-{year}"]
+        assert (await world.lease())["leaseTransitions"] == 5
+        await elector.stop()
+        await world.cluster.client.delete(LEASES, RULES.namespace, RULES.name)
+
+
+async def test_whose_lease_another_has_stops_at_once(world: World) -> None:
+    await world.candidate("first")
+    lease = await world.cluster.client.get(LEASES, RULES.namespace, RULES.name)
+    lease["spec"]["holderIdentity"] = "somebody else"
+    await world.cluster.client.update(LEASES, RULES.namespace, lease)
+    await world.cluster.advance(RULES.retry_period)
+    assert world.terms == {}
+    assert world.told == ["first became leader", "first stopped leading"]
+
+
+async def test_a_lease_that_was_deleted_is_made_again(world: World) -> None:
+    await world.candidate("first")
+    await world.cluster.client.delete(LEASES, RULES.namespace, RULES.name)
+    await world.cluster.advance(RULES.retry_period)
+    assert list(world.terms) == ["first"]
+    assert (await world.lease())["holderIdentity"] == "first"
+
+
+@pytest.mark.parametrize("at", ["make", "start"])
+async def test_a_term_that_fails_is_begun_again(world: World, at: str) -> None:
+    tries = []
+
+    class Failing(Term):
+        async def start(self) -> None:
+            if at == "start" and len(tries) < 3:
+                raise OSError("no")
+            await super().start()
+
+    async def duties(number: int) -> Duties:
+        tries.append(number)
+        if at == "make" and len(tries) < 3:
+            raise ApiError(503, "ServiceUnavailable", "etcd does not answer")
+        return Failing(world.terms, "it", number)
+
+    elector = Elector(world.cluster.client, world.cluster.clock, Ids(0), RULES, "it", duties)
+    elector.start()
+    await world.cluster.advance(4 * SHORTLY)
+    assert (list(world.terms), len(tries)) == (["it"], 3)
+    assert tries == sorted(set(tries))
+    await elector.stop()
+    assert world.terms == {}
