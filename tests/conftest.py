@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
+from tests.support.etcd import Etcd, running_etcd
 from tests.support.http import Http
 from tests.support.kubectl import Kubectl
 from tests.support.servers import ADMIN_TOKEN, Server, admin_token_file, running_server
@@ -54,6 +55,13 @@ def bare_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def start_server(tmp_path: Path) -> Callable[..., AbstractContextManager[Server]]:
     """`with start_server("--nodes", "1") as server`: one for this test alone."""
     return partial(running_server, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    """A real etcd; shared: each test works under a prefix of its own."""
+    with running_etcd(tmp_path_factory.mktemp("etcd")) as running:
+        yield running
 
 
 @pytest.fixture

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
+
+if TYPE_CHECKING:
+    from kube32_sim.storage.etcd.store import EtcdStore  # a test of one small module does not pay for gRPC
 
 
 def binary() -> str:
@@ -97,3 +103,45 @@ def running_etcd(directory: Path) -> Iterator[Etcd]:
         yield etcd
     finally:
         etcd.kill()
+
+
+class Stores:
+    """Stores on one prefix, as several processes have them; closed together."""
+
+    def __init__(self, etcd: Etcd, prefix: str) -> None:
+        self.etcd = etcd
+        self.prefix = prefix
+        self._open: list[EtcdStore] = []
+
+    async def open(self, **options: float) -> EtcdStore:
+        """One more, with a table and a clock of its own."""
+        from kube32_sim.api.builtin import builtin_table
+        from kube32_sim.clock import RealClock
+        from kube32_sim.storage.etcd.store import EtcdStore
+
+        store = await EtcdStore.open(builtin_table(), RealClock(), [self.etcd.endpoint], self.prefix, **options)
+        self._open.append(store)
+        return store
+
+    async def agree(self) -> None:
+        """Wait until all of them have heard of everything that any of them has."""
+        newest = max(store.revision for store in self._open)
+        for store in self._open:
+            assert await store.heard(newest, PATIENCE), "a store does not hear of what others have written"
+
+    async def close(self) -> None:
+        while self._open:
+            await self._open.pop().close()
+
+
+_PREFIXES = count()
+
+
+@asynccontextmanager
+async def stores_on(etcd: Etcd) -> AsyncIterator[Stores]:
+    """On a prefix that nobody has used."""
+    made = Stores(etcd, f"/test-{os.getpid()}-{next(_PREFIXES)}")
+    try:
+        yield made
+    finally:
+        await made.close()

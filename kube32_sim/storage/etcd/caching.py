@@ -13,8 +13,7 @@ from itertools import count
 
 import orjson
 
-from kube32_sim.api.resources import ResourceTable, ResourceType
-from kube32_sim.api.strategies.base import Strategy
+from kube32_sim.api.resources import ResourceTable
 from kube32_sim.clock import Clock
 from kube32_sim.storage.etcd import waiting
 from kube32_sim.storage.etcd.guards import Guards
@@ -57,6 +56,7 @@ class Cache(MemoryStore):
 
     def __init__(self, table: ResourceTable, clock: Clock, keys: Keys) -> None:
         super().__init__(table, clock)
+        self._types = table
         self.keys = keys
         self.guards = Guards(keys)
         self._pending: dict[bytes, list[Pending]] = {}
@@ -71,8 +71,8 @@ class Cache(MemoryStore):
         try:
             return super().bucket(storage)
         except KeyError:  # objects of a custom type may be known before its definition is served
-            made = self._buckets[storage] = Bucket(storage, _provisional(storage))
-            return made
+            self._types.expect(storage)
+            return super().bucket(storage)
 
     # what etcd tells
 
@@ -219,9 +219,3 @@ class Cache(MemoryStore):
 def _release(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
-
-
-def _provisional(storage: Storage) -> ResourceType:
-    """A row for objects whose type is not served yet: it says nothing about them (see `Store.retype`)."""
-    group, plural = storage
-    return ResourceType(group, "v1", plural, plural, plural, True, "", storage=storage, strategy=Strategy())

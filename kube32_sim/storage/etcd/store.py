@@ -18,7 +18,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from kube32_sim.api.resources import ResourceTable
-from kube32_sim.clock import Clock
+from kube32_sim.clock import Clock, VirtualClock
 from kube32_sim.storage.etcd import requests, waiting
 from kube32_sim.storage.etcd.caching import Cache, Pending
 from kube32_sim.storage.etcd.connection import Connection
@@ -79,13 +79,18 @@ class EtcdStore(Cache):
         try:
             await connection.open()
             await store._check_format()
-            store.load(*await store._read())
+            kvs, revision = await store._read()
+            store.load(kvs, revision)
         except Unavailable as error:
             await connection.close()
             raise StoreError(f"--store: {error.message}") from None
         except BaseException:
             await connection.close()
             raise
+        if isinstance(clock, VirtualClock):
+            for kv in kvs:
+                if kv.key == store.keys.clock:
+                    clock.resume(float(kv.value))
         store._following.start()
         store._compacting = asyncio.get_running_loop().create_task(store._compact(compaction), name="compacting etcd")
         return store
