@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -52,7 +51,7 @@ def filled(name: str, size: int, **more: Any) -> bytes:
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunked"])
 async def test_a_body_may_be_as_large_as_the_bound(chunked: bool) -> None:
-    async with bounded(max_request_body_bytes=5000) as (cluster, wire):
+    async with bounded(max_request_body_bytes=5000) as (cluster, _):
         for beyond in (0, 1):
             data = filled(f"b{beyond}", 5000 + beyond)
             async with connected(cluster.port) as wire:
@@ -71,7 +70,7 @@ async def test_a_body_may_be_as_large_as_the_bound(chunked: bool) -> None:
 
 
 async def test_who_asks_first_is_not_told_to_send_what_is_too_large() -> None:
-    async with bounded(max_request_body_bytes=5000) as (cluster, wire):
+    async with bounded(max_request_body_bytes=5000) as (cluster, _):
         for size, first in ((5001, 413), (5000, 100)):
             async with connected(cluster.port) as wire:
                 headers = {"Host": "localhost", "Expect": "100-continue", "Content-Length": str(size)}
@@ -135,7 +134,7 @@ async def test_an_object_that_is_too_large_by_now_may_shrink_and_go() -> None:
 
 
 async def test_a_url_may_be_as_long_as_the_bound() -> None:
-    async with bounded(max_url_bytes=2000) as (cluster, wire):
+    async with bounded(max_url_bytes=2000) as (_, wire):
         path = f"{MAPS}?other="
         assert (await wire("GET", path + "a" * (2000 - len(path)))).status == 200
         refused(await wire("GET", path + "a" * (2001 - len(path))), 414, "RequestEntityTooLarge", "URL: limit is 2000")
@@ -154,14 +153,10 @@ async def test_all_headers_together_may_be_as_large_as_the_bound() -> None:
 async def test_headers_that_come_without_end_come_to_one() -> None:
     async with bounded(max_header_bytes=5000) as (_, wire):
         await wire.send(b"GET / HTTP/1.1\r\n")
-        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-            for number in range(1000):
-                await wire.send(b"H%d: %b\r\n" % (number % 50, b"x" * 200))
-                await asyncio.sleep(0)
-            await wire.begin()
-            await wire.rest()
-            await wire.send(b"x")
-            await wire.begin()
+        for number in range(26):
+            await wire.send(b"H%d: %b\r\n" % (number, b"x" * 200))
+        refused(await wire.answer(), 431, "RequestEntityTooLarge", "request headers: limit is 5000")
+        assert await wire.rest() == b""
 
 
 async def test_there_may_be_so_many_headers(wire: Wire) -> None:
