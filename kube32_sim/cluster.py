@@ -207,9 +207,8 @@ class Cluster:
             prepare(context, options.client_ca_file)
         metrics = Metrics(self.store, hub)
         computed = COMPUTED if "endpoints" in options.loops else ()
-        documents = Documents(
-            self.registry.table, metrics.text, lambda: self._ready, CustomDefinitions(self.store), computed
-        )
+        definitions, trouble = CustomDefinitions(self.store), lambda: self.store.trouble
+        documents = Documents(self.registry.table, metrics.text, lambda: self._ready, definitions, computed, trouble)
         tokens = Tokens(self._known, self.clock.now, self.registry.lookup, self.registry.signing_key)
         certificates = ClientCertificates() if options.client_ca_file is not None else None
         authenticator = Authenticator(tokens, certificates, origins_of(options))

@@ -31,7 +31,9 @@ _CHECKS: Mapping[str, tuple[str, ...]] = {
     "livez": _ALIVE,
     "readyz": (*_ALIVE, "etcd-readiness", "informer-sync", STARTED, "shutdown"),
 }
-"""The checks in upstream's order.  Those of storage and informers pass whenever anything is answered at all."""
+"""The checks in upstream's order.  Those of informers pass whenever anything is answered at all."""
+_STORE_CHECKS = ("etcd", "etcd-readiness")
+"""Those of the store, by the names that they have upstream."""
 _OTHERS = (
     CONFIGURATION_PATH, "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", KEYS_PATH, "/version",
     *(f"/{prefix}{check and '/'}{check}" for prefix, checks in _CHECKS.items() for check in ("", *checks)),
@@ -64,6 +66,7 @@ class Documents:
     """metrics: the Prometheus text.  ready: whether the server may be used.  (`discovery.address` is set later.)
 
     definitions: CustomResourceDefinitions, whose schemas OpenAPI has.  computed: storages of what nobody may write.
+    trouble: what keeps the store from working; "" while it does.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class Documents:
         ready: Callable[[], bool],
         definitions: StoredDefinitions | None = None,
         computed: discovery.Storages = (),
+        trouble: Callable[[], str] = str,
     ) -> None:
         self.discovery = discovery.Discovery(table, read_only=computed)
         self._table = table
@@ -80,6 +84,7 @@ class Documents:
         self._caches = RealClock()  # those of clients, who live in their own time
         self._metrics = metrics
         self._ready = ready
+        self._trouble = trouble
 
     def find(self, info: RequestInfo, query: Query, accept: str, if_none_match: str) -> Found | None:
         """The answer to a GET; None where there is no such page."""
@@ -112,7 +117,7 @@ class Documents:
 
     def _health(self, prefix: str, check: str, query: Query) -> Found | None:
         """All checks of `healthz`, `livez` or `readyz`, or one of them; each told if `verbose` or one fails."""
-        checks = {name: name != STARTED or self._ready() for name in _CHECKS[prefix]}
+        checks = {name: self._passed(name) for name in _CHECKS[prefix]}
         if check:
             return _verdict(checks[check], b"ok", b"not ready\n") if check in checks else None
         excluded = query.get("exclude", ())
@@ -120,6 +125,11 @@ class Documents:
         told = "".join(f"{_told(name, passed, name in excluded)}\n" for name, passed in checks.items())
         told += f"{prefix} check {'passed' if ok else 'failed'}\n"
         return _verdict(ok, told.encode() if "verbose" in query else b"ok", told.encode())
+
+    def _passed(self, check: str) -> bool:
+        if check in _STORE_CHECKS:
+            return not self._trouble()
+        return check != STARTED or self._ready()
 
     def _discovery(self, info: RequestInfo, accept: str, if_none_match: str) -> Found:
         whole = not info.version and not info.group

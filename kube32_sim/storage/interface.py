@@ -184,6 +184,10 @@ class Store(Protocol):
     def durable(self) -> int:
         """The newest revision that is kept for good; what is later may still be undone, as if it had never been."""
 
+    @property
+    def trouble(self) -> str:
+        """What keeps it from working at the moment; "" while it does."""
+
     async def kept(self, revision: int) -> None:
         """Wait until everything up to a revision is kept for good; raises Unavailable where that was undone."""
 

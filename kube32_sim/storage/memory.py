@@ -79,6 +79,10 @@ class MemoryStore:
     def durable(self) -> int:
         return self.revision
 
+    @property
+    def trouble(self) -> str:
+        return ""
+
     async def kept(self, revision: int) -> None:
         return
 

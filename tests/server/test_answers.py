@@ -108,6 +108,23 @@ def test_health_names_what_is_missing() -> None:
     assert ask("/readyz/ping") == ask("/livez") == (200, b"ok")
 
 
+def test_a_store_in_trouble_is_not_ready() -> None:
+    trouble = ["etcd is away"]
+    documents = Documents(builtin_table(), lambda: "", lambda: True, trouble=lambda: "".join(trouble))
+
+    def ask(path: str) -> tuple[int, bytes]:
+        found = documents.find(paths.parse("GET", path), {}, "", "")
+        assert found is not None
+        return found.status, found.body
+
+    status, body = ask("/readyz")
+    assert status == 503
+    assert b"[-]etcd failed: reason withheld\n[-]etcd-readiness failed: reason withheld\n" in body
+    assert ask("/livez/etcd")[0] == 503
+    trouble.clear()
+    assert ask("/readyz") == (200, b"ok")
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [
