@@ -137,10 +137,15 @@ class Stores:
 _PREFIXES = count()
 
 
+def fresh_prefix() -> str:
+    """One that nobody has used."""
+    return f"/test-{os.getpid()}-{next(_PREFIXES)}"
+
+
 @asynccontextmanager
 async def stores_on(etcd: Etcd) -> AsyncIterator[Stores]:
-    """On a prefix that nobody has used."""
-    made = Stores(etcd, f"/test-{os.getpid()}-{next(_PREFIXES)}")
+    """On a fresh prefix."""
+    made = Stores(etcd, fresh_prefix())
     try:
         yield made
     finally:
