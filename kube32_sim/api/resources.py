@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from kube32_sim.api.strategies.base import Strategy
     from kube32_sim.api.tables import Columns
 
+MOST_GONE = 256
+"""Of how many types that have gone the names are remembered, for requests that began before."""
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
@@ -112,7 +114,10 @@ class ResourceTable:
             del self._by_kind[row.group, row.version, row.kind]
         if self._by_storage.get(row.storage) is row:
             del self._by_storage[row.storage]
+            self._gone.pop(row.storage, None)
             self._gone[row.storage] = _bare(row)
+            if len(self._gone) > MOST_GONE:
+                del self._gone[next(iter(self._gone))]
         self.changed += 1
 
     def by_path(self, group: str, version: str, plural: str) -> ResourceType | None:
@@ -128,6 +133,10 @@ class ResourceTable:
         """
         row = self._by_storage.get(storage)
         return self._gone[storage] if row is None else row
+
+    def serves(self, storage: tuple[str, str]) -> bool:
+        """Whether there is a row of that type now."""
+        return storage in self._by_storage
 
     def storages(self) -> Sequence[tuple[str, str]]:
         return tuple(self._by_storage)

@@ -93,7 +93,8 @@ class CustomTypes:
         current = self._store.get(DEFINITIONS, stored.key)
         if current is None or current.uid != stored.uid:
             group = stored.object()["spec"]["group"]
-            self._others(group, stored.name)
+            if not self._others(group, stored.name):
+                del self._taken[group]
             await self._remove(stored.name)
             await self._look_again(group)
         if current is None:

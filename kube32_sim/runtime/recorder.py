@@ -123,9 +123,14 @@ class Recorder:
         else:
             entry = self._entries[key] = _Entry(key, emit, self._name(emit, now), now, now)
         self._entries.move_to_end(key)
-        if len(self._entries) > REMEMBERED:
-            self._entries.popitem(last=False)
+        self._forget_old(now)
         self._enqueue(entry)
+
+    def _forget_old(self, now: float) -> None:
+        """The first is the one that has not been told again for longest."""
+        entries = self._entries
+        while len(entries) > REMEMBERED or next(iter(entries.values())).last + TTL < now:
+            entries.popitem(last=False)
 
     def _name(self, emit: Emit, now: float) -> str:
         """`<object>.<hex>`: the hex is the time in nanoseconds, one more where that is taken."""

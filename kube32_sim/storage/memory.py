@@ -29,7 +29,7 @@ from kube32_sim.storage.interface import (
     Updater,
 )
 from kube32_sim.storage.listeners import Listener, Listeners
-from kube32_sim.storage.memory_bucket import Bucket
+from kube32_sim.storage.memory_bucket import Bucket, Buckets
 from kube32_sim.storage.memory_pulse import MemoryPulse
 from kube32_sim.storage.objects import Decoded, Event, StoredObject
 
@@ -60,13 +60,11 @@ class MemoryStore:
     ) -> None:
         self.revision = self.last = 1
         """last: the newest that was given out; what was undone had one too."""
-        self._table = table
         self._clock = clock
         self._limits = (history_events, history_bytes, history_seconds)
-        self._buckets: dict[Storage, Bucket] = {}
+        self._buckets = Buckets(table)
         self._log: deque[Event] = deque()
         self._log_bytes = 0
-        self._compacted = 0
         self._uids: dict[str, StoredObject] = {}
         self._owned: dict[str, dict[tuple[Storage, str], StoredObject]] = {}
         self._listeners = Listeners()
@@ -107,11 +105,7 @@ class MemoryStore:
     # reading
 
     def bucket(self, storage: Storage) -> Bucket:
-        found = self._buckets.get(storage)
-        if found is None:
-            found = self._buckets[storage] = Bucket(storage, self._table.by_storage(storage))
-            found.oldest = self._compacted
-        return found
+        return self._buckets[storage]
 
     def storages(self) -> Sequence[Storage]:
         """Types of which something is or was stored."""
@@ -249,6 +243,7 @@ class MemoryStore:
             stored = StoredObject(storage, old.key, obj, old.revision, row.fields, bucket.values(obj), self._decoded)
             bucket.put(stored, None)
             self._remember(stored, old)
+        self._buckets.tidy(bucket)
 
     def pulse(self, storage: Storage, key: str, revision: int, heartbeat: Heartbeat) -> MemoryPulse | None:
         bucket = self.bucket(storage)
@@ -341,15 +336,15 @@ class MemoryStore:
         bucket.events.popleft()
         bucket.oldest = event.revision
         self._log_bytes -= event.weight
+        if not bucket.events:
+            self._buckets.tidy(bucket)
         return event
 
     def compact(self, revision: int) -> None:
         """Forget events up to and with a revision."""
         while self._log and self._log[0].revision <= revision:
             self._drop_oldest()
-        self._compacted = max(self._compacted, min(revision, self.revision))
-        for bucket in self._buckets.values():
-            bucket.oldest = max(bucket.oldest, self._compacted)
+        self._buckets.compact(min(revision, self.revision))
 
     def check(self) -> None:
         """Assert that indexes, uids, owners and log agree with the objects (for tests)."""

@@ -1,4 +1,4 @@
-"""The objects of one type in the memory store."""
+"""The objects of one type in the memory store, and all types of which it has or had some."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sortedcontainers import SortedDict
 
 from kube32_sim.api.meta import field_reader
-from kube32_sim.api.resources import ResourceType
+from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.storage.interface import Storage
 from kube32_sim.storage.objects import Event, StoredObject
 
@@ -63,3 +63,32 @@ class Bucket:
             return iter(self.objects if after is None else self.objects.irange(after, None, (False, True)))
         low = f"{namespace}/" if after is None else after
         return iter(self.objects.irange(low, f"{namespace}0", (False, False)))  # "0" follows "/"
+
+
+class Buckets(dict[Storage, Bucket]):
+    """By type; one is made when it is asked for, and forgotten with the last that is known of a type that has gone."""
+
+    def __init__(self, table: ResourceTable) -> None:
+        super().__init__()
+        self._table = table
+        self._oldest = 0
+        """Of types that nothing is known of: what happened up to then may have been forgotten."""
+
+    def __missing__(self, storage: Storage) -> Bucket:
+        made = self[storage] = Bucket(storage, self._table.by_storage(storage))
+        made.oldest = self._oldest
+        return made
+
+    def compact(self, revision: int) -> None:
+        """What happened up to a revision is forgotten, whatever the type."""
+        self._oldest = max(self._oldest, revision)
+        for bucket in tuple(self.values()):
+            bucket.oldest = max(bucket.oldest, self._oldest)
+            self.tidy(bucket)
+
+    def tidy(self, bucket: Bucket) -> None:
+        """Types come and go, under ever new names: one that is not served any more, and of which nothing is left."""
+        if bucket.objects or bucket.events or self._table.serves(bucket.storage):
+            return
+        self._oldest = max(self._oldest, bucket.oldest)
+        self.pop(bucket.storage, None)

@@ -251,6 +251,7 @@ class Hub:
         """One group more, or less, wants to be told of the heartbeats of a type: while none does, nor is the hub."""
         groups = self._attentive[storage] = self._attentive.get(storage, 0) + more
         if groups == 0:
+            del self._attentive[storage]
             self._deafen.pop(storage)()
         elif storage not in self._deafen:
             self._deafen[storage] = self._store.subscribe(self._on_event, (), [storage], kept=self._kept)

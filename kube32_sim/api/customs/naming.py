@@ -49,6 +49,9 @@ class Taken:
         for names in definitions:
             self.add(names)
 
+    def __bool__(self) -> bool:
+        return bool(self.resources or self.kinds)
+
     def add(self, names: JsonObject) -> None:
         self.resources.update(_resource_names(names))
         self.kinds.update(_kind_names(names))

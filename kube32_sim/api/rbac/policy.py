@@ -66,13 +66,16 @@ class Policy:
         self._grants.clear()
 
     def drop_binding(self, namespace: str, name: str) -> None:
-        binding = self._bindings.get(namespace, {}).pop(name, None)
+        bindings = self._bindings.get(namespace, {})
+        binding = bindings.pop(name, None)
         if binding is not None:
             keys = self._by_subject[namespace]
             for key in {key for key, _ in binding.subjects}:
                 keys[key].discard(name)
                 if not keys[key]:
                     del keys[key]
+            if not bindings:
+                del self._bindings[namespace], self._by_subject[namespace]
         self._grants.clear()
 
     # what is asked
