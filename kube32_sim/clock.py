@@ -10,17 +10,17 @@ it is parked in `sleep`, or in something built on `park` (work queues, in-proces
 from __future__ import annotations
 
 import asyncio
-import heapq
 import math
 import time
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
+
+from kube32_sim.timetable import Timetable
 
 EPOCH = 1_767_225_600.0
 """Where a virtual clock starts: 2026-01-01T00:00:00Z."""
@@ -292,16 +292,16 @@ class RealClock(Clock):
         return True
 
 
+def _nothing() -> None: ...
+
+
 class VirtualClock(Clock):
     mode = "Virtual"
 
     def __init__(self, start: float = EPOCH) -> None:
         super().__init__()
         self._now = start
-        self._moments: list[float] = []
-        """When something is due: a heap, each moment once."""
-        self._due: dict[float, deque[tuple[float, list[Callable[[], None]]]]] = {}
-        """What is due at each of them, in order of registration, and the exact time; empty where it was cancelled."""
+        self._due = Timetable()
         self._turn = asyncio.Lock()
         self._woken = 0
 
@@ -309,16 +309,9 @@ class VirtualClock(Clock):
         return self._now
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
-        entry = [callback]
         if when > END:
-            return entry.clear  # that moment never comes
-        moment = max(exact(when), self._now)
-        due = self._due.get(moment)
-        if due is None:
-            due = self._due[moment] = deque()
-            heapq.heappush(self._moments, moment)
-        due.append((when, entry))
-        return entry.clear
+            return _nothing  # that moment never comes
+        return self._due.add(max(exact(when), self._now), when, callback)
 
     async def sleep(self, seconds: float) -> None:
         signal = self.signal()
@@ -363,19 +356,14 @@ class VirtualClock(Clock):
             return False
 
     def _wake_next(self, until: float) -> bool:
-        while self._moments and self._moments[0] <= until:
-            moment = self._moments[0]
-            due = self._due[moment]
-            while due:
-                when, entry = due.popleft()
-                if entry:
-                    self._now = max(self._now, moment, when)  # nobody is woken before his time: he would ask again
-                    self._woken += 1
-                    entry.pop()()
-                    return True
-            heapq.heappop(self._moments)
-            del self._due[moment]
-        return False
+        found = self._due.take(until)
+        if found is None:
+            return False
+        when, callback = found
+        self._now = max(self._now, when)  # nobody is woken before his time: he would ask again
+        self._woken += 1
+        callback()
+        return True
 
     async def _rest(self) -> None:
         """Until all that a wake-up brought about has run; others get their turn where that was nothing."""
