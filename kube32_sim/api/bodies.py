@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from kube32_sim.api import groupkinds, jsontext, schema, strictness
+from kube32_sim.api.confidential import REDACTED, is_confidential, without_values
 from kube32_sim.api.customs.decoding import decode_custom
 from kube32_sim.api.decode import DecodeError, Unexact, cannot_be_handled, decode_value
 from kube32_sim.api.decode.diagnose import describe
@@ -49,7 +50,7 @@ def decode_body(data: bytes, media: str, row: ResourceType, field_validation: st
     try:
         body = _read(data, media, (row.api_version, row.kind))
     except _Unreadable as error:
-        raise _unrecognized(data, row.kind, str(error)) from None
+        raise _unrecognized(data, row, str(error)) from None
     try:
         _check_type(body, row)
     except ApiError as error:
@@ -149,8 +150,11 @@ def _type_text(value: JsonObject, name: str) -> str:
     raise jsontext.JsonError(f"json: cannot unmarshal {describe(text)} into Go struct field .{name} of type string")
 
 
-def _unrecognized(data: bytes, kind: str, why: str) -> ApiError:
-    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(data)})")
+def _unrecognized(data: bytes, row: ResourceType, why: str) -> ApiError:
+    shown = _summary(data)
+    if is_confidential(row):
+        why, shown = without_values(why), REDACTED
+    return bad_request(f"the object provided is unrecognized (must be of type {row.kind}): {why} ({shown})")
 
 
 def _summary(data: bytes) -> str:
@@ -195,7 +199,7 @@ def _check_named(body: _Body, row: ResourceType) -> None:
     for name, value in (("Kind", body.kind), ("apiVersion", body.api_version)):
         if not value:
             text = body.data.decode("utf-8", "replace")
-            raise _unrecognized(body.data, row.kind, f"Object '{name}' is missing in '{text}'")
+            raise _unrecognized(body.data, row, f"Object '{name}' is missing in '{text}'")
 
 
 def _decoded(body: _Body, row: ResourceType) -> tuple[JsonObject, list[str]]:

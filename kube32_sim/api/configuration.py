@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kube32_sim.api import errors, jsontext, strictness
+from kube32_sim.api.confidential import is_confidential, without_values
 from kube32_sim.api.customs.decoding import decode_custom
 from kube32_sim.api.decode import DecodeError, cannot_be_handled, decode_value
 from kube32_sim.api.resources import ResourceType
@@ -54,7 +55,10 @@ class Configuration:
 
     def __init__(self, data: bytes, row: ResourceType, field_validation: str) -> None:
         """Raises ApiError 400: no YAML, an object of another type, a key twice where that is refused."""
-        value, repeated = _read(data)
+        try:
+            value, repeated = _read(data)
+        except errors.ApiError as error:
+            raise errors.bad_request(without_values(error.message) if is_confidential(row) else error.message) from None
         if value is not None and not isinstance(value, dict):
             raise _no_object(value)
         if repeated and field_validation == strictness.STRICT:

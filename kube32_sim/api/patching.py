@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from kube32_sim.api import errors, groupkinds, jsontext, strictness
+from kube32_sim.api.confidential import REDACTED, cleaned, is_confidential, without_values
 from kube32_sim.api.customs.decoding import decode_custom
 from kube32_sim.api.decode import DecodeError, decode_value
 from kube32_sim.api.decode.diagnose import describe
@@ -50,9 +51,12 @@ class Patcher:
         row = self._row
         patch, repeated = self._patch(field_validation)
         document = {"apiVersion": row.api_version, "kind": row.kind, **current}
-        patched = self._applied(document, patch)
+        try:
+            patched = self._applied(document, patch)
+        except ApiError as error:
+            raise (cleaned(error) if is_confidential(row) else error) from None
         api_version, kind = patched.pop("apiVersion", None), patched.pop("kind", None)
-        shown = _Shown(self.kind, patch, patched, api_version, kind)
+        shown = _Shown(row, self.kind, patch, patched, api_version, kind)
         kept = {}
         if subresource == "status":
             kept = {n: v for n, v in patched.items() if v is current.get(n) and n not in ("metadata", "status")}
@@ -120,7 +124,10 @@ class Patcher:
 class _Shown:
     """What a refusal shows: the patched document, or for a strategic merge patch the patch."""
 
-    def __init__(self, patch_kind: str, patch: Any, patched: JsonObject, api_version: Any, kind: Any) -> None:
+    def __init__(
+        self, row: ResourceType, patch_kind: str, patch: Any, patched: JsonObject, api_version: Any, kind: Any
+    ) -> None:
+        self._hidden = is_confidential(row)
         self._patch_kind = patch_kind
         self._patch = patch
         self._patched = patched
@@ -141,7 +148,9 @@ class _Shown:
 
     def refused(self, why: str) -> ApiError:
         """422 for a result that is no object of the type."""
-        if self._patch_kind == "strategic":
+        if self._hidden:
+            value, why = REDACTED, without_values(why)
+        elif self._patch_kind == "strategic":
             value = go_text(self._patch)
         else:
             named = {"apiVersion": self._api_version, "kind": self._kind, **self._patched}

@@ -18,6 +18,7 @@ from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.limits import DEFAULTS, Limits
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server import impersonation, openid
+from kube32_sim.server.accidents import tell_accident
 from kube32_sim.server.aggregation import refuse_aggregated
 from kube32_sim.server.answers import answer, finish, plain_not_found, quoted
 from kube32_sim.server.authentication import Authenticator
@@ -69,7 +70,7 @@ class Handler:
         except (ConnectionError, asyncio.CancelledError):
             raise
         except Exception:
-            log.exception("%s %s failed", request.method, request.path)
+            tell_accident(log, request)
             message = "the simulator failed on this request; its log says where"
             return self._failure(ApiError(503, "ServiceUnavailable", message), "")
         finally:

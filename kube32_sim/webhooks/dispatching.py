@@ -13,6 +13,7 @@ from typing import Any
 
 from kube32_sim.api import errors
 from kube32_sim.api.authorization import Authorizer
+from kube32_sim.api.confidential import is_confidential
 from kube32_sim.api.dynamic_admission.request import AdmissionRequest
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.patch import NotApplicable, apply_json_patch
@@ -158,9 +159,11 @@ class Dispatcher:
         try:
             return await self._call(hook, request, row, mutating=mutating)
         except (Unreachable, review.Unusable) as failure:
+            quotes = isinstance(failure, review.Unusable) and is_confidential(request.row)
+            why = "its answer cannot be used" if quotes else str(failure)
             if not hook.ignores:
-                raise review.failed(hook.name, str(failure)) from None
-            log.warning("failed calling webhook, failing open %s: %s", hook.name, failure)
+                raise review.failed(hook.name, why) from None
+            log.warning("failed calling webhook, failing open %s: %s", hook.name, why)
             return None
 
     async def _call(

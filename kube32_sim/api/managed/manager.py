@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from kube32_sim.api import conversion, errors, schema
+from kube32_sim.api.confidential import KINDS, without_values
 from kube32_sim.api.decode import decode_value
 from kube32_sim.api.managed import resets, scaled
 from kube32_sim.api.managed.applying import Conflict, applied, beyond, conflict_error
@@ -348,6 +349,8 @@ def _check(shape: Shape, version: str, kind: str, config: JsonObject) -> None:
         of = version if "/" in version else f"/{version}"
         what = f"{named.get('namespace') or ''}/{named.get('name') or ''}; {of}, Kind={kind}"
         why = found[0] if len(found) == 1 else "\n".join(["errors:", *(f"  {fault}" for fault in found[:MOST_FAULTS])])
+        if kind in KINDS:
+            why = without_values(why)
         raise errors.bad_request(f"failed to create typed patch object ({what}): {why}")
 
 

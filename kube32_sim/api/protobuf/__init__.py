@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kube32_sim.api.confidential import KINDS, REDACTED
 from kube32_sim.api.errors import ApiError, bad_request
 from kube32_sim.api.jsontext import check_extent
 
@@ -54,6 +55,8 @@ def _reason(error: Exception) -> str:
 def _unrecognized(data: bytes, kind: str, why: str) -> ApiError:
     of = f" (must be of type {kind})" if kind else ""
     shown = f"{data[:_SHOWN].hex()} ..." if len(data) > _SHOWN else data.hex() or "<empty>"
+    if kind in KINDS:
+        shown = REDACTED
     return bad_request(f"the object provided is unrecognized{of}: {why} ({shown})")
 
 
