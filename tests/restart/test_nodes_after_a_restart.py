@@ -72,6 +72,18 @@ async def test_a_ready_node_gets_a_full_lease_duration(tmp_path: Path, manner: M
         assert set(await taints(cluster)) == {"NoSchedule", "NoExecute"}
 
 
+async def test_one_without_a_lease_gets_as_much(tmp_path: Path) -> None:
+    async with Outliving(tmp_path, **HERE) as kept:
+        await kept.cluster.client.create(NODES, "", node("lost"))
+        await kept.cluster.advance("10s")
+        await (await kept.restart(**AWAY)).advance("3h")
+        cluster = await kept.restart(**HERE)
+        await cluster.advance("14s")
+        assert (await ready(cluster))["status"] == "True"
+        await cluster.advance("2s")
+        assert (await ready(cluster))["status"] == "Unknown"
+
+
 async def test_one_that_renews_within_that_is_never_lost(tmp_path: Path) -> None:
     async with Outliving(tmp_path, **HERE) as kept:
         await begin(kept)

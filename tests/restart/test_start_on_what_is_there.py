@@ -73,6 +73,15 @@ async def test_the_endpoints_of_the_server_itself_stay_where_endpoints_are_compu
         assert {key: after[key] for key in computed} == {key: before[key] for key in computed}
 
 
+async def test_the_service_of_the_server_itself_is_made_again_and_its_endpoints_stay(tmp_path: Path) -> None:
+    async with Outliving(tmp_path, nodes=0) as kept:
+        await kept.cluster.client.delete(SERVICES, "default", "kubernetes")
+        client = (await kept.restart()).client
+        assert (await client.get(SERVICES, "default", "kubernetes"))["spec"]["clusterIP"] == "10.96.0.1"
+        for resource in (ENDPOINTS, SLICES):
+            assert [each["metadata"]["name"] for each in (await client.list(resource)).items] == ["kubernetes"]
+
+
 async def test_what_was_deleted_meanwhile_is_made_again_and_what_was_changed_stays(tmp_path: Path) -> None:
     async with Outliving(tmp_path, **BARE) as kept:
         client = kept.cluster.client

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from cryptography import x509
 
+from kube32_sim.api.account_tokens import OF_THIS_PROCESS
 from kube32_sim.api.builtin import builtin_table
-from kube32_sim.client import NAMESPACES, Resource
+from kube32_sim.client import Resource
 from kube32_sim.clock import VirtualClock
 from kube32_sim.cluster import Cluster
 from kube32_sim.http_client import HttpClient
@@ -19,6 +20,8 @@ from kube32_sim.kept import own_authority, reached
 from kube32_sim.kubeconfig import Access
 from kube32_sim.server.authority import server_certificate
 from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.objects import Event
+from tests.support.objects import MAPS
 from tests.support.restarting import Manner, Outliving
 
 JsonObject = dict[str, Any]
@@ -48,8 +51,10 @@ async def test_a_kubeconfig_and_mounted_tokens_are_good_after_a_restart(tmp_path
     async with Outliving(tmp_path, **BARE, tls_self_signed=True) as kept:
         first = kept.cluster
         await first.client.create(ACCOUNTS, "default", {"metadata": {"name": "robot"}})
-        token, before = await token_of(first, "robot"), first.access
+        token, before, key = await token_of(first, "robot"), first.access, first.registry.signing_key.id
+        assert key != OF_THIS_PROCESS.id  # which would be another's after a restart of the process
         second = await kept.restart(manner)
+        assert second.registry.signing_key.id == key
         assert await who(Access(second.url, before.token, before.ca)) == "system:admin"
         assert await who(Access(second.url, token, before.ca)) == "system:serviceaccount:default:robot"
         assert (second.access.token, second.access.ca) == (before.token, before.ca)
@@ -118,21 +123,34 @@ async def test_names_and_uids_of_a_restart_are_new_and_the_same_every_time(tmp_p
     """On a virtual clock chance is seeded: the same story gives the same names, but no start repeats another's."""
 
     async def story(directory: Path) -> list[tuple[str, str]]:
-        made = []
+        """(uid, name) of everything that was ever stored."""
+        made: list[tuple[str, str]] = []
+
+        def note(event: Event) -> None:
+            if event.type == "ADDED":
+                made.append((event.stored.uid, event.stored.key))
+
         async with Outliving(directory, nodes=0) as kept:
+            cluster = kept.cluster
+            made += [
+                (each.uid, each.key) for storage in cluster.store.storages() for each in cluster.store.list(storage)
+            ]
             for _ in range(3):
+                cluster.store.subscribe(note)
                 for _ in range(4):
                     wanted = {"metadata": {"generateName": "n-"}}
-                    space = await kept.cluster.client.create(NAMESPACES, "", wanted)
-                    made.append((space["metadata"]["name"], space["metadata"]["uid"]))
-                await kept.restart("stop")
+                    space = await cluster.client.create(MAPS, "default", wanted)
+                    await cluster.client.delete(MAPS, "default", space["metadata"]["name"])
+                cluster = await kept.restart("stop", port=cluster.port)
         return made
 
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
     one, other = await story(tmp_path / "one"), await story(tmp_path / "other")
     assert one == other
-    assert len({name for name, _ in one}) == len({uid for _, uid in one}) == 12
+    assert len(one) > 150
+    assert len({uid for uid, _ in one}) == len(one)
+    assert len({key for _, key in one if key.startswith("default/n-")}) == 12
 
 
 async def test_where_nothing_was_stored_nothing_was_reached() -> None:
