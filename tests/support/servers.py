@@ -73,6 +73,22 @@ def running_server(directory: Path, *options: str, token: str = "") -> Iterator[
         put_away(process)
 
 
+@contextmanager
+def doomed_server(directory: Path, *options: str) -> Iterator[Server]:
+    """The same, but that it is killed (-9), at the end of the block or before."""
+    kubeconfig, log = directory / "kubeconfig", directory / "server.log"
+    process = start_command(["serve", "--port", "0", "--kubeconfig", str(kubeconfig), *options], log)
+    try:
+        url = _ready_line(process, log)
+        yield Server(url, kubeconfig, log, process.pid)
+        process.kill()
+        code = process.wait(timeout=START_PATIENCE)
+        assert code == -signal.SIGKILL, f"it ended by itself: exit code {code}; its log:\n{log.read_text()}"
+        assert "Traceback" not in log.read_text(), f"the server had an accident; its log:\n{log.read_text()}"
+    finally:
+        put_away(process)
+
+
 def put_away(process: subprocess.Popen[str]) -> None:
     """Whatever became of it: it does not run any more, and nobody reads from it."""
     if process.poll() is None:
