@@ -44,7 +44,9 @@ def request_factory(clock: Clock, largest: int) -> Callable[..., web.BaseRequest
             harden(response.headers)
 
     def make(message: Any, payload: Any, protocol: Any, writer: Any, task: asyncio.Task[None]) -> web.BaseRequest:
-        protocol.head_is_there()
+        protocol.payload = payload
+        if protocol.awaits_head:
+            protocol.head_is_there()
         loop = asyncio.get_running_loop()
         return Request(message, payload, protocol, writer, task, loop, client_max_size=largest)
 

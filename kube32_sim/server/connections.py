@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import orjson
-from aiohttp import web
+from aiohttp import StreamReader, web
 from aiohttp.http_exceptions import LineTooLong
 
 from kube32_sim.api import errors, media
@@ -59,19 +59,23 @@ class Connections:
 
 
 class Connection(web.RequestHandler):
-    __slots__ = ("_connections", "_head_bytes", "_working")
+    """payload: the body of the last request.  awaits_head: whether `Connections` looks after it."""
+
+    __slots__ = ("_connections", "_head_bytes", "_most", "awaits_head", "payload")
 
     def __init__(self, manager: web.Server, connections: Connections, **settings: Any) -> None:
         super().__init__(manager, **settings)
         self._connections = connections
+        self._most = connections.limits.max_header_bytes
         self._head_bytes = 0
-        self._working = False
-        """Whether a request's head is there and its answer is not."""
+        self.awaits_head = False
+        self.payload: StreamReader | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         connections = self._connections
         connections.count += 1
+        self.awaits_head = True
         connections.expect_head(self)
         if connections.count > connections.limits.max_connections:
             self.refuse(errors.too_many_requests("too many connections; please try again later"))
@@ -82,30 +86,29 @@ class Connection(web.RequestHandler):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if data and not self._working:
-            self._expect_more(data)
-        super().data_received(data)
-
-    def _expect_more(self, data: bytes) -> None:
-        """Of a head, or with it of what follows."""
-        connections = self._connections
-        if self not in connections.heads:
-            connections.expect_head(self)
-        before, most = self._head_bytes, connections.limits.max_header_bytes
-        self._head_bytes += len(data)
-        if self._head_bytes > most:
+        """Nearly always one whole request, which must cost nothing more."""
+        if self._head_bytes + len(data) > self._most and self._between_requests():
             end = data.find(b"\r\n\r\n")
-            if end < 0 or before + end > most:
-                self.refuse(_too_large(431, "request headers", most))
+            if end < 0 or self._head_bytes + end > self._most:
+                self.refuse(_too_large(431, "request headers", self._most))
+                return
+        super().data_received(data)
+        if self._current_request is None and not self._messages and data and self._between_requests():
+            self._head_bytes += len(data)
+            if not self.awaits_head:
+                self.awaits_head = True
+                self._connections.expect_head(self)
+
+    def _between_requests(self) -> bool:
+        """Whether what comes is a head, and not the rest of a body, be it one that nobody wants."""
+        if self._current_request is not None or self._messages:
+            return False
+        return self.payload is None or self.payload.is_eof()
 
     def head_is_there(self) -> None:
-        self._working = True
+        self.awaits_head = False
         self._head_bytes = 0
         self._connections.heads.pop(self, None)
-
-    def answered(self, request: web.BaseRequest) -> None:
-        """What comes now is the next head, unless it is the rest of a body that nobody wants."""
-        self._working = not request.content.is_eof()
 
     def refuse(self, error: ApiError) -> None:
         """Say why, and hang up."""

@@ -73,9 +73,6 @@ class Handler:
             tell_accident(log, request)
             message = "the simulator failed on this request; its log says where"
             return self._failure(ApiError(503, "ServiceUnavailable", message), "")
-        finally:
-            if (connection := request.protocol) is not None:
-                connection.answered(request)  # type: ignore[attr-defined]
         return response
 
     def _failure(self, error: ApiError, accept: str) -> web.Response:

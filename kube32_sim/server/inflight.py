@@ -3,7 +3,8 @@
 A request takes a seat before its verb runs and gives it back with its answer; where all are taken it waits its turn,
 first come, first served.  Who waits too long, or where too many wait already, is told to come again (429).  Reads and
 writes have seats of their own: writers who wait for webhooks keep nobody from reading.  Watches and followed logs take
-none (`streaming.Streams` counts them), nor does an advance of the clock, which may last.
+none (`streaming.Streams` counts them), nor does an advance of the clock, which may last, nor the reading of one object,
+which never does.
 
 Time here is the clients': whatever time it is in the cluster, theirs passes.
 """
@@ -185,7 +186,7 @@ class Inflight:
 
     async def run(self, call: Call, accept: str, work: Work) -> web.StreamResponse:
         """Have a request worked on in its turn and its time; raises ApiError 429 or 504, and what the work raises."""
-        if lasts(call):
+        if (call.info.verb == "get" and not call.query) or lasts(call):  # one object is answered at once
             return await work(call, accept)
         seats = self.reads if call.info.verb in READING else self.writes
         deadline, room, seated = self._deadline(call), 0, False
