@@ -320,6 +320,7 @@ def admission_config(options: ServeOptions) -> AdmissionConfig:
 
 def _settle_memory() -> None:
     """What is there at the start stays: spare the garbage collector looking at it, and let it look more rarely."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
@@ -328,6 +329,7 @@ def _settle_memory() -> None:
 async def serve(options: ServeOptions) -> None:
     """Run a cluster until cancelled; prints one line when it is ready, and how to use it."""
     path = (options.kubeconfig or KUBECONFIG).expanduser().absolute()
+    gc.disable()  # it would look again and again at all that a store brings back
     async with Cluster(replace(options, kubeconfig=path)) as cluster:
         _settle_memory()
         print(f"kube32-sim is serving on {cluster.url}", flush=True)
