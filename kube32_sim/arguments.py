@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from kube32_sim.durations import parse_duration
+from kube32_sim.election import add_election
 from kube32_sim.limits import Limits, flag
 from kube32_sim.options import BOARDS, DEFAULT_BOARD, KUBECONFIG, LINUX
 from kube32_sim.version import VERSION
@@ -87,6 +88,7 @@ def _add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_access(parser.add_argument_group("who may call"))
     _add_boards(parser.add_argument_group("boards"))
     _add_control_plane(parser.add_argument_group("control plane"))
+    add_election(parser.add_argument_group("replicas"), _duration)
     _add_limits(parser.add_argument_group("bounds"))
 
 

@@ -20,13 +20,15 @@ from inspect import isawaitable
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
+from kube32_controllers.scheduler import Scheduler
+
 from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.authorization import Authorizer
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.customs.naming import DEFINITIONS
 from kube32_sim.api.resources import ResourceTable
-from kube32_sim.api.users import ADMIN, User, node, service_account
+from kube32_sim.api.users import ADMIN, User, service_account
 from kube32_sim.arguments import PROGRAM
 from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints, make_roles, rules_writer
 from kube32_sim.client import CLOCKS
@@ -35,6 +37,7 @@ from kube32_sim.durations import format_duration, seconds_of
 from kube32_sim.ids import Ids
 from kube32_sim.kept import administrator_token, own_authority, reached, signing_key
 from kube32_sim.kubeconfig import Access, write_kubeconfig
+from kube32_sim.leading import Candidate, LocalBoards
 from kube32_sim.local_client import LocalClient
 from kube32_sim.loops import Loops, make_recorder, make_scheduler
 from kube32_sim.metrics import Metrics
@@ -48,6 +51,7 @@ from kube32_sim.registry.policy_status import POLICIES, catch_up, policy_status
 from kube32_sim.registry.rbac import AGGREGATOR, CLUSTER_ROLES, Aggregation, make_authorizer
 from kube32_sim.registry.registry import Registry
 from kube32_sim.registry.tokens import Tokens
+from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.server.app import ApiServer
 from kube32_sim.server.authentication import Authenticator, read_tokens
 from kube32_sim.server.client_certificates import ClientCertificates, prepare
@@ -153,22 +157,14 @@ class Cluster:
         await bootstrap(self.client.of(API_SERVER), self.store, options.service_network, self.port)
         if "RBAC" in options.authorization_modes:
             await make_roles(self.registry)
+        collector = self.client.of(AGGREGATOR, service_account("kube-system", AGGREGATOR))
+        self._aggregation = Aggregation(self.store, rules_writer(collector))
         if options.loops:
-            collector = self.client.of(AGGREGATOR, service_account("kube-system", AGGREGATOR))
-            aggregation = Aggregation(self.store, rules_writer(collector))
-            hooks.after(CLUSTER_ROLES, aggregation.follow)
-            await aggregation.begin()
-            await catch_up(self.registry)  # it knows the custom types now
-        await hooks.repair(self.clock.timestamp())
-        await make_endpoints(self.store, self.ids, self.clock.timestamp(), options.host, self.port)
+            hooks.after(CLUSTER_ROLES, self._aggregation.follow)
+        await self._repair()
         self.recorder.start()
         self._stack.append(self.recorder)
-        ca = (self.access.ca or b"").decode()
-        key = self.registry.signing_key
-        self.loops = Loops(options, scheduler, table, self.store, self.client, self.recorder, self.clock, ca, key)
-        self.loops.start()
-        self._stack.append(self.loops)
-        await self._start_boards()
+        await self._start_duties(scheduler, table)
         self._stack.append(clocks)
         if options.kubeconfig is not None:
             write_kubeconfig(options.kubeconfig, self.access)
@@ -213,9 +209,11 @@ class Cluster:
         certificates = ClientCertificates() if options.client_ca_file is not None else None
         authenticator = Authenticator(tokens, certificates, origins_of(options))
         handler = Handler(self.registry, hub, authenticator, documents, options.limits)
-        customs = CustomTypes(self.registry, handler.streams.end_of)
-        self.hooks.after(DEFINITIONS, customs.follow)
-        await customs.begin()
+        self._customs = CustomTypes(self.registry, handler.streams.end_of)
+        self.hooks.after(DEFINITIONS, self._customs.follow)
+        if self.store.optimistic:
+            self.store.subscribe(self._customs.hear, [DEFINITIONS])
+        await self._customs.begin()
         server = ApiServer(handler, self.clock, options.limits)
         self._stack.append(server)
         await server.start(options.host, options.port, context)
@@ -246,17 +244,41 @@ class Cluster:
             return {token.encode(): ADMIN}, token
         return None, ""
 
-    async def _start_boards(self) -> None:
-        if not self.options.boards:
-            return
-        from kube32_sim.kubelet.agent import Pace
-        from kube32_sim.kubelet.process import PROGRAM, Boards
+    async def _start_duties(self, scheduler: Scheduler | None, table: ResourceTable) -> None:
+        """Loops and boards: now, or when this process leads."""
+        options, ca = self.options, (self.access.ca or b"").decode()
+        key = self.registry.signing_key
 
-        options = self.options
-        pace = Pace(options.node_lease_duration_seconds, options.node_status_update_frequency)
-        boards = Boards(lambda name: self.client.of(PROGRAM, node(name)), self.clock, self.ids, options.boards, pace)
+        def make(recorder: Recorder) -> tuple[Loops, LocalBoards]:
+            loops = Loops(options, scheduler, table, self.store, self.client, recorder, self.clock, ca, key)
+            return loops, LocalBoards(options, self.client, self.clock, self.ids)
+
+        if options.elects:
+            parts = self.store, self.client, self.clock, self.ids, self.recorder
+            self.candidate = Candidate(options.election, *parts, self._take_over, self._customs.look_after, make)
+            self.candidate.start()
+            self._stack.append(self.candidate)
+            return
+        self.loops, boards = make(self.recorder)
+        self.loops.start()
+        self._stack.append(self.loops)
         self._stack.append(boards)
         await boards.start()
+
+    async def _take_over(self) -> None:
+        """The beginning of a term."""
+        await self._customs.begin()
+        await bootstrap(self.client.of(API_SERVER), self.store, self.options.service_network, self.port)
+        await self._repair()
+
+    async def _repair(self) -> None:
+        """What an earlier run, or another process, has left half done; and where the API server is from now on."""
+        if self.options.loops:
+            await self._aggregation.begin()
+            await catch_up(self.registry)  # it knows the custom types now
+        now = self.clock.timestamp()
+        await self.hooks.repair(now)
+        await make_endpoints(self.store, self.ids, now, self.options.host, self.port)
 
     async def stop(self) -> None:
         """Stop everything, the last started first."""

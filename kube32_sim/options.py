@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kube32_sim.election import DEFAULTS as ELECTION
+from kube32_sim.election import Election
 from kube32_sim.hosts import is_loopback, spelled
 from kube32_sim.limits import DEFAULTS, Limits
 
@@ -201,6 +203,8 @@ class ServeOptions:
     """Of generated names and uids; None: from the machine, or 0 on a virtual clock."""
     limits: Limits = DEFAULTS
     """How much of anything the server takes; each of its fields is an option of the command line."""
+    election: Election = ELECTION
+    """How replicas elect who runs the loops; its fields are options too."""
 
     def __post_init__(self) -> None:
         _check_numbers(self)
@@ -208,6 +212,7 @@ class ServeOptions:
         check_pace(self.node_lease_duration_seconds, self.node_status_update_frequency)
         _check_words(self)
         _check_access(self)
+        _check_replicas(self)
         _ = self.loops, self.service_network, self.node_ports, self.authorization_modes, self.store_place
 
     @property
@@ -221,6 +226,12 @@ class ServeOptions:
     @property
     def store_place(self) -> StorePlace:
         return store_place(self.store)
+
+    @property
+    def elects(self) -> bool:
+        """Whether loops and boards run only while this process is the elected leader."""
+        wanted = self.election.leader_elect
+        return self.store_place.kind == "etcd" if wanted is None else wanted
 
     @property
     def tls(self) -> bool:
@@ -306,6 +317,19 @@ def check_pace(lease: int, report: float) -> None:
 def _check_words(options: ServeOptions) -> None:
     if options.clock not in ("real", "virtual"):
         raise OptionError(f"--clock: {options.clock!r} is neither real nor virtual")
+
+
+def _check_replicas(options: ServeOptions) -> None:
+    if options.store_place.kind != "etcd":
+        if options.elects:
+            raise OptionError(
+                f"--leader-elect: with --store {options.store} there is no other replica; only those on one etcd elect"
+            )
+        return
+    if options.clock == "virtual":
+        raise OptionError("--clock: replicas on one etcd have no virtual clock in common; use sqlite:PATH, or memory")
+    if options.seed is not None:
+        raise OptionError("--seed: replicas on one etcd would all make the same names and uids; leave it out")
 
 
 def _check_access(options: ServeOptions) -> None:

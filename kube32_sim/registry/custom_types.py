@@ -8,7 +8,8 @@ definition that is deleted goes when the last of its objects has gone.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import orjson
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 API_SERVICES: Storage = ("apiregistration.k8s.io", "apiservices")
 AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
 MANAGER = "kube-apiserver"
+LOOK_EVERY = 5.0
+"""Seconds between two looks for what other processes have left half done."""
 MOST_TRIES = 5
 """To give a definition its status, where others change it each time."""
 _BY_VALUE = orjson.OPT_SORT_KEYS
@@ -38,8 +41,20 @@ class _Served:
 
     type: CustomType
     made_of: bytes = b""
+    told_of: bytes = b""
+    """The state for which there are APIServices."""
     rows: list[ResourceType] = field(default_factory=list)
     unwatch: Callable[[], None] | None = None
+
+
+@contextmanager
+def _unless(reason: str) -> Iterator[None]:
+    """A refusal for that reason is none."""
+    try:
+        yield
+    except errors.ApiError as error:
+        if error.reason != reason:
+            raise
 
 
 class CustomTypes:
@@ -67,7 +82,8 @@ class CustomTypes:
             self._have(crd, self._others(crd["spec"]["group"], stored.name))
         for stored in definitions:
             await self._go_on_with(stored)
-        await self._drop_api_services_left()
+        for group in {stored.object()["spec"].get("group", "") for stored in self._store.list(API_SERVICES)}:
+            await self._drop_api_services_left(group)
 
     async def _go_on_with(self, stored: StoredObject) -> None:
         """One that was stored before we started; its status may not be, and its deletion may be under way.
@@ -81,12 +97,46 @@ class CustomTypes:
         except errors.ApiError as error:
             log.warning("the definition %s is left as it is at the start: %s", stored.name, error.message)
 
-    async def _drop_api_services_left(self) -> None:
-        """Those whose definition was the last thing that an earlier run deleted."""
+    async def _drop_api_services_left(self, group: str) -> None:
+        """Those of a group of which no version is served any more."""
         for stored in self._store.list(API_SERVICES):
-            spec = stored.object()["spec"]
-            if stored.labels.get(AUTOMANAGED) == "true" and not self._table.rows(spec.get("group"), spec["version"]):
-                await self._drop_api_service(spec.get("group", ""), spec["version"])
+            if stored.name.endswith(f".{group}") and stored.labels.get(AUTOMANAGED) == "true":
+                spec = stored.object()["spec"]
+                if spec.get("group", "") == group and not self._table.rows(group, spec["version"]):
+                    await self._drop_api_service(group, spec["version"])
+
+    # where others write too
+
+    def hear(self, event: Event) -> None:
+        """A definition was written, perhaps by another process: serve what it says.
+
+        Whatever else follows from it is written by the process that wrote it, or if that has ended, by the leader.
+        """
+        stored = event.stored
+        current = self._store.get(DEFINITIONS, stored.key)
+        group, name = stored.object()["spec"]["group"], stored.name
+        taken = self._others(group, name)
+        if current is None or (event.previous is not None and event.previous.uid != current.uid):
+            self._drop_rows(name)
+        if current is None:
+            if not taken:
+                del self._taken[group]
+            return
+        crd = current.object()
+        self._have(crd, taken)
+        if is_true(crd, "Established"):
+            self._put_rows(current)
+            self._served[name].type.terminating = current.deleting and is_true(crd, "Terminating")
+
+    async def look_after(self) -> None:
+        """Go on with what other processes have left half done, for as long as this runs."""
+        while True:
+            await self._registry.clock.sleep(LOOK_EVERY)
+            for stored in self._store.list(DEFINITIONS):
+                crd = stored.object()
+                accepted = (crd.get("status") or {}).get("acceptedNames") == crd["spec"]["names"]
+                if stored.deleting or not accepted or not is_true(crd, "Established"):
+                    await self._go_on_with(stored)
 
     async def follow(self, stored: StoredObject) -> None:
         """A definition was written or deleted; stored: its last state."""
@@ -95,7 +145,8 @@ class CustomTypes:
             group = stored.object()["spec"]["group"]
             if not self._others(group, stored.name):
                 del self._taken[group]
-            await self._remove(stored.name)
+            self._drop_rows(stored.name)
+            await self._drop_api_services_left(group)
             await self._look_again(group)
         if current is None:
             return
@@ -144,7 +195,11 @@ class CustomTypes:
     async def _write_status(self, stored: StoredObject, status: JsonObject) -> None:
         asked = self._asked(DEFINITIONS, "", stored.name)._replace(subresource="status")
 
+        before = stored.object().get("status")
+
         def changed(current: JsonObject) -> JsonObject:
+            if current.get("status") not in (before, status):  # another process has written one meanwhile
+                return dict(current)
             return {**current, "metadata": dict(current["metadata"]), "status": status}
 
         self._telling[stored.name] = self._telling.get(stored.name, 0) + 1
@@ -161,6 +216,17 @@ class CustomTypes:
     # rows
 
     async def _serve(self, stored: StoredObject) -> None:
+        self._put_rows(stored)
+        served = self._served[stored.name]
+        if served.told_of == served.made_of:
+            return
+        for group, version in sorted({(row.group, row.version) for row in served.rows if row.verbs}):
+            await self._make_api_service(group, version)
+        await self._drop_api_services_left(stored.object()["spec"]["group"])
+        served.told_of = served.made_of
+
+    def _put_rows(self, stored: StoredObject) -> None:
+        """The table has what a definition says, and objects are what they are by it."""
         crd = stored.object()
         from kube32_sim.api.customs.rows import rows_of  # with all that knows schemas: a start can do without
 
@@ -179,20 +245,11 @@ class CustomTypes:
                 self._store.retype(first.storage, first, first.custom.reformed)
         if before:
             self._ended(before[0].storage, False)
-        await self._keep_api_services(before, served.rows)
 
     def _hidden(self, wanted: ResourceType) -> bool:
         """Whether the server has a type of that name or kind itself, which is served then: upstream asks it first."""
         built_in = (row for row in self._table.rows(wanted.group) if row.custom is None)
         return any(row.plural == wanted.plural or row.kind == wanted.kind for row in built_in)
-
-    async def _keep_api_services(self, before: list[ResourceType], now: list[ResourceType]) -> None:
-        wanted, had = ({(row.group, row.version) for row in rows if row.verbs} for rows in (now, before))
-        for group, version in sorted(wanted - had):
-            await self._make_api_service(group, version)
-        for group, version in sorted(had - wanted):
-            if not self._table.rows(group, version):
-                await self._drop_api_service(group, version)
 
     async def _make_api_service(self, group: str, version: str) -> None:
         name = f"{version}.{group}"
@@ -200,14 +257,16 @@ class CustomTypes:
             return
         spec = {"group": group, "version": version, "groupPriorityMinimum": 1000, "versionPriority": 100}
         obj: JsonObject = {"metadata": {"name": name, "labels": {AUTOMANAGED: "true"}}, "spec": spec}
-        await self._registry.create(self._asked(API_SERVICES, "", name), obj)
+        with _unless("AlreadyExists"):  # another process makes the same
+            await self._registry.create(self._asked(API_SERVICES, "", name), obj)
 
     async def _drop_api_service(self, group: str, version: str) -> None:
         stored = self._store.get(API_SERVICES, f"{version}.{group}")
         if stored is not None and stored.labels.get(AUTOMANAGED) == "true":
-            await self._registry.delete(self._asked(API_SERVICES, "", stored.name), DeleteOptions())
+            with _unless("NotFound"):
+                await self._registry.delete(self._asked(API_SERVICES, "", stored.name), DeleteOptions())
 
-    async def _remove(self, name: str) -> None:
+    def _drop_rows(self, name: str) -> None:
         served = self._served.pop(name, None)
         if served is None:
             return
@@ -220,7 +279,6 @@ class CustomTypes:
             storage = served.rows[0].storage
             self._store.retype(storage, self._table.by_storage(storage), lambda obj: obj)
             self._ended(storage, True)
-        await self._keep_api_services(served.rows, [])
 
     # the end
 

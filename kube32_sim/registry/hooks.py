@@ -76,7 +76,8 @@ class WriteHooks:
     async def repair(self, now: str) -> None:
         """What an earlier run has left half done; raises Unavailable."""
         if self._store is not None and self._addresses is not None:
-            await self._addresses.repair([each.object() for each in self._store.list(SERVICES)], now)
+            async with self._store.deciding(SERVICES[1]):  # an address is there before its Service
+                await self._addresses.repair([each.object() for each in self._store.list(SERVICES)], now)
 
     def _service_changed(self, event: Event) -> None:
         new = None if event.type == "DELETED" else event.stored.object()

@@ -1,12 +1,13 @@
 """Which of several replicas runs the loops: a Lease that one holds, by the rules of client-go's `leaderelection`.
 
-A candidate takes the Lease when nobody holds it, or when it has seen no change of it for as long as it lasts: by its own
-clock, from the moment in which it saw the last one, so whose clock says what does not matter.  The leader renews it;
-who cannot for too long, or sees that another has it, stops what it does and stands again.  At the end it lets go, so
-that another can begin at once.
+A candidate takes the Lease when nobody holds it, or when it has seen no change of it for as long as it lasts: by its
+own clock, from the moment in which it saw the last one, so whose clock says what does not matter.  The leader renews
+it; who cannot for too long, or sees that another has it, stops what it does and stands again.  At the end it lets go,
+so that another can begin at once.
 
-That a leader who was stopped in the middle of something writes nothing when it wakes up too late is not for the Lease
-to see to, but for the term that goes with it (`storage/interface.FENCE`).
+A leader that was stopped in the middle of something, and wakes up when its time is over, must not write any more.  The
+Lease cannot see to that; the term does, which is stored with it and goes with each of the leader's writes
+(`storage/fencing`).
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import LEASES, Client
 from kube32_sim.clock import Clock, rfc3339_micro
+from kube32_sim.election import JITTER
 from kube32_sim.ids import Ids
+from kube32_sim.storage.fencing import leading, taking
 
 log = logging.getLogger(__name__)
 
 JsonObject = dict[str, Any]
 
-JITTER = 1.2
-"""Candidates wait this much of the retry period longer, by chance, so that they do not all try at once."""
 RELEASE_SECONDS = 2.0
 """Patience for letting go at the end; a lease that is not let go runs out."""
 _STEPS = 1000
@@ -36,7 +37,7 @@ _STEPS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The Lease, and client-go's three durations (seconds); `options` says what they must be to each other."""
+    """The Lease, and client-go's three durations (seconds); `election` says what they must be to each other."""
 
     namespace: str = "kube-system"
     name: str = "kube32-sim"
@@ -97,12 +98,10 @@ class Elector:
         ids: Ids,
         rules: Rules,
         identity: str,
-        duties: Callable[[int], Awaitable[Duties]],
+        duties: Callable[[], Awaitable[Duties]],
         tell: Callable[[str], None] = log.info,
     ) -> None:
-        """duties: makes those of a term, of which it is handed the number: the Lease's revision at its beginning, so
-        a later term has a greater one.  tell: told who leads from now on, or does no more.
-        """
+        """identity: nobody else's, ever.  duties: makes those of a term.  tell: told that we lead, or do no more."""
         self._client = client
         self._clock = clock
         self._ids = ids
@@ -114,11 +113,17 @@ class Elector:
         self._seen_at = clock.steady()
         self._signal = clock.signal()
         self._task: asyncio.Task[None] | None = None
+        self._terms = 0
         self.leading = False
 
     @property
     def leader(self) -> str:
         return self._seen.holder
+
+    @property
+    def _term(self) -> str:
+        """The present one, or the last."""
+        return f"{self.identity} {self._terms}"
 
     def start(self) -> None:
         self._task = self._clock.spawn(self._run(), f"candidate for {self._rules.name}")
@@ -133,9 +138,11 @@ class Elector:
         if self._seen.holder == self.identity:
             await self._release()
 
-    def look_again(self) -> None:
-        """Somebody has let go of the lease: do not wait for the next look at it."""
-        self._signal.set()
+    def heard(self, lease: JsonObject) -> None:
+        """The Lease has been written: let go, or taken from us, it is looked at now and not some time later."""
+        holder = Record.of(lease).holder
+        if not holder or (self.leading and holder != self.identity):
+            self._signal.set()
 
     async def _run(self) -> None:
         period = self._rules.retry_period
@@ -157,7 +164,8 @@ class Elector:
         """As long as the lease is ours: with the duties under way."""
         self._tell(f"{self.identity} became leader")
         self.leading = True
-        term = self._clock.spawn(self._term(int(self._seen.version)), f"term of {self._rules.name}")
+        with leading(self._term):  # what is started now, and all that this starts, writes under it
+            term = self._clock.spawn(self._serve(), f"term of {self._rules.name}")
         try:
             await self._keep(term)
         finally:
@@ -166,11 +174,11 @@ class Elector:
             await asyncio.gather(term, return_exceptions=True)
             self._tell(f"{self.identity} stopped leading")
 
-    async def _term(self, number: int) -> None:
+    async def _serve(self) -> None:
         """The duties, from their start until this is cancelled."""
         duties: Duties | None = None
         try:
-            duties = await self._make(number)
+            duties = await self._make()
             await duties.start()
             await self._clock.signal().wait()
         except ApiError as error:
@@ -219,9 +227,10 @@ class Elector:
         except ApiError as error:
             if error.code != 404:
                 raise
-            metadata = {"name": self._rules.name, "namespace": self._rules.namespace}
-            lease = {"metadata": metadata, "spec": wanted.spec()}
-            self._see(Record.of(await self._client.create(LEASES, self._rules.namespace, lease)))
+            lease = {"metadata": {"name": self._rules.name}, "spec": wanted.spec()}
+            with self._beginning():
+                made = await self._client.create(LEASES, self._rules.namespace, lease)
+            self._see(Record.of(made))
             return True
         old = Record.of(lease)
         if old != self._seen:
@@ -233,8 +242,16 @@ class Elector:
             return False
         else:
             wanted = replace(wanted, transitions=old.transitions + 1)
-        await self._write(lease, wanted)
+        with self._beginning():
+            await self._write(lease, wanted)
         return True
+
+    def _beginning(self) -> AbstractContextManager[None]:
+        """Who does not lead yet begins a term with the write of the Lease."""
+        if self.leading:
+            return nullcontext()
+        self._terms += 1
+        return taking(self._term)
 
     async def _write(self, lease: JsonObject, record: Record) -> None:
         """In the place of what was read; a Conflict where that is not what is stored any more."""

@@ -1,0 +1,150 @@
+"""What one replica at a time does: control loops, the events they tell, and the boards of `--nodes`.
+
+A process that has its store for itself does it from its start to its end.  Where several share one, each is a
+`Candidate`, and does it while it is the elected leader; the API is served by all of them all the time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from kube32_sim.api.users import node
+from kube32_sim.client import LEASES
+from kube32_sim.clock import Clock
+from kube32_sim.election import Election
+from kube32_sim.ids import Ids
+from kube32_sim.local_client import LocalClient
+from kube32_sim.loops import Loops, make_recorder
+from kube32_sim.options import ServeOptions
+from kube32_sim.runtime.actions import Emit
+from kube32_sim.runtime.leader_election import Elector, Rules
+from kube32_sim.runtime.recorder import Recorder
+from kube32_sim.storage.interface import Store
+from kube32_sim.storage.objects import Event
+
+log = logging.getLogger(__name__)
+
+Begin = Callable[[], Awaitable[None]]
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+PROGRAM = "kube32-sim"
+"""The field manager of the Lease, and the component whose events tell who leads."""
+
+
+class LocalBoards:
+    """The boards of `--nodes`, if there are any."""
+
+    def __init__(self, options: ServeOptions, client: LocalClient, clock: Clock, ids: Ids) -> None:
+        if not options.boards:
+            self._boards = None
+            return
+        from kube32_sim.kubelet.agent import Pace
+        from kube32_sim.kubelet.process import PROGRAM as KUBELET
+        from kube32_sim.kubelet.process import Boards
+
+        pace = Pace(options.node_lease_duration_seconds, options.node_status_update_frequency)
+        self._boards = Boards(lambda name: client.of(KUBELET, node(name)), clock, ids, options.boards, pace)
+
+    async def start(self) -> None:
+        """Answers when all are registered."""
+        if self._boards is not None:
+            await self._boards.start()
+
+    async def stop(self) -> None:
+        if self._boards is not None:
+            await self._boards.stop()
+
+
+class Term:
+    """Loops and boards from the moment in which this process became the leader.
+
+    recorder: of the loops' events; those of a term are written under it, as all that it writes.
+    """
+
+    def __init__(
+        self, loops: Loops, boards: LocalBoards, recorder: Recorder, begin: Begin, more: Work, clock: Clock
+    ) -> None:
+        """begin: what is to be done before anything else.  more: what goes on beside the loops."""
+        self._loops, self._boards, self._recorder, self._clock = loops, boards, recorder, clock
+        self._begin, self._more = begin, more
+        self._going: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        await self._begin()
+        self._recorder.start()
+        self._going = self._clock.spawn(self._more(), "what a leader looks after")
+        self._loops.start()
+        await self._boards.start()
+
+    async def stop(self) -> None:
+        await self._boards.stop()
+        await self._loops.stop()
+        if self._going is not None:
+            self._going.cancel()
+            await asyncio.gather(self._going, return_exceptions=True)
+        await self._recorder.stop()
+
+
+def rules_of(election: Election) -> Rules:
+    return Rules(
+        election.leader_elect_resource_namespace,
+        election.leader_elect_resource_name,
+        int(election.leader_elect_lease_duration),
+        election.leader_elect_renew_deadline,
+        election.leader_elect_retry_period,
+    )
+
+
+class Candidate:
+    """This process among those that share a store."""
+
+    def __init__(
+        self,
+        election: Election,
+        store: Store,
+        client: LocalClient,
+        clock: Clock,
+        ids: Ids,
+        recorder: Recorder,
+        begin: Begin,
+        more: Work,
+        make: Callable[[Recorder], tuple[Loops, LocalBoards]],
+    ) -> None:
+        """recorder: of this process, for who leads.  begin, more, make: of each term (see `Term`)."""
+        self._store, self._client, self._clock, self._recorder = store, client, clock, recorder
+        self._begin, self._more, self._make = begin, more, make
+        self._rules = rules_of(election)
+        identity = f"{socket.gethostname()}_{ids.uid()}"
+        self.elector = Elector(client.of(PROGRAM), clock, ids, self._rules, identity, self._term, self._tell)
+        self._unsubscribe: Callable[[], None] = lambda: None
+
+    def start(self) -> None:
+        self._unsubscribe = self._store.subscribe(self._heard, [(LEASES.group, LEASES.plural)])
+        self.elector.start()
+
+    async def stop(self) -> None:
+        await self.elector.stop()
+        self._unsubscribe()
+
+    def _heard(self, event: Event) -> None:
+        if event.stored.key == f"{self._rules.namespace}/{self._rules.name}":
+            self.elector.heard(event.stored.object())
+
+    async def _term(self) -> Term:
+        recorder = make_recorder(self._client, self._clock)
+        return Term(*self._make(recorder), recorder, self._begin, self._more, self._clock)
+
+    def _tell(self, message: str) -> None:
+        """As client-go does: in the log, and as an event about the Lease."""
+        log.info("%s", message)
+        about = {
+            "kind": "Lease",
+            "apiVersion": "coordination.k8s.io/v1",
+            "namespace": self._rules.namespace,
+            "name": self._rules.name,
+        }
+        self._recorder.record(Emit(about, "Normal", "LeaderElection", message, PROGRAM))
