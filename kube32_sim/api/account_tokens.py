@@ -80,7 +80,11 @@ def _encoded(data: bytes) -> str:
 
 
 def _decoded(text: str) -> bytes:
-    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    """ValueError for what is written in any way but ours: a token has one text only."""
+    data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    if _encoded(data) != text:
+        raise ValueError("no base64 of a token")
+    return data
 
 
 def _number(value: int) -> str:
