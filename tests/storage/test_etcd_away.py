@@ -156,7 +156,7 @@ async def test_an_etcd_that_has_lost_what_was_seen_is_not_followed(stores: Store
     own_etcd.kill()
     shutil.rmtree(own_etcd.directory / "data")
     own_etcd.start()
-    await eventually(lambda: "it has lost data; restart kube32-sim" in store.trouble, "that is noticed")
+    await eventually(lambda: "so it has lost data; restart kube32-sim" in store.trouble, "that is noticed")
     assert store.count(MAPS) == 5
 
 

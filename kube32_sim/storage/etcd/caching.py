@@ -1,6 +1,8 @@
 """The cache: objects in memory under etcd's revisions, changed only by what etcd tells.
 
-Nothing here speaks to etcd.  `load` and `learn_anew` take in what was read at one revision, `hear` what a watch tells.
+Nothing here speaks to etcd.  `load` and `learn_anew` take in what was read at one revision, `hear` what a watch tells,
+and `written` what etcd answers to a write of our own: where that is the very next revision there is nothing else to
+wait for, and the watch, which tells of it too, comes second.
 """
 
 from __future__ import annotations
@@ -8,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from contextvars import copy_context
 from itertools import count
+from typing import NamedTuple
 
 import orjson
 
@@ -49,6 +53,14 @@ class Pending:
         self.settled = False
 
 
+class Written(NamedTuple):
+    """A write of our own that etcd has made.  stored: None where the object has gone.  guards: written with it."""
+
+    place: Place
+    stored: StoredObject | None
+    guards: Collection[bytes]
+
+
 class Cache(MemoryStore):
     """revision: up to which everything is known that has happened under the prefix."""
 
@@ -60,6 +72,9 @@ class Cache(MemoryStore):
         self.keys = keys
         self.guards = Guards(keys)
         self._pending: dict[bytes, list[Pending]] = {}
+        self._written: dict[int, Written] = {}
+        """By revision, those that the cache has not come to yet."""
+        self._context = copy_context()
         self._nowhere = _Nowhere()
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         """For revisions to be heard of: a heap."""
@@ -102,7 +117,8 @@ class Cache(MemoryStore):
     def _at(self, revision: int) -> None:
         self.revision = revision
         self.compact(revision)
-        self._tell_waiting()
+        self._written = {later: write for later, write in self._written.items() if later > revision}
+        self._go_on()
 
     def _objects(self, kvs: Iterable[Message]) -> Iterable[tuple[Place, Message]]:
         """The objects among keys; what is of guards is remembered."""
@@ -121,6 +137,7 @@ class Cache(MemoryStore):
             if revision <= before:
                 continue
             self.revision = revision
+            self._written.pop(revision, None)
             name = kv.key
             if name.startswith(self.keys.objects):
                 try:
@@ -129,6 +146,26 @@ class Cache(MemoryStore):
                     log.exception("what is stored in etcd at %s is no object", name.decode(errors="replace"))
             elif name.startswith(self.keys.guards):
                 self.guards.heard[name] = revision
+        self._go_on()
+
+    def written(self, write: Written, revision: int) -> None:
+        """A write of our own was made.  (What it sets off is not the writer's, so it runs in a context of its own.)"""
+        if revision > self.revision:
+            self._written[revision] = write
+            if revision == self.revision + 1:
+                self._context.run(self._go_on)
+
+    def _go_on(self) -> None:
+        """With our own writes that come next."""
+        while (write := self._written.pop(self.revision + 1, None)) is not None:
+            self.revision += 1
+            for name in write.guards:
+                self.guards.heard[name] = self.revision
+            storage, key = write.place
+            if write.stored is None:
+                self._take(storage, key, None, self.revision)
+            else:
+                self._put(self.bucket(storage), write.stored)
         self._tell_waiting()
 
     def _take_key(self, name: bytes, content: bytes | None, revision: int) -> None:

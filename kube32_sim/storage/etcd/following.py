@@ -68,7 +68,7 @@ class Following:
             except ApiError as error:
                 self._lost(error.message)
             except _Ended as error:
-                self._lost(f"etcd at {self._connection.name} has ended the watch: {error}")
+                self._lost(f"etcd at {self._connection.name} is not followed: {error}")
             pause = FIRST_PAUSE if self._position() > before else min(2 * pause, LONGEST_PAUSE)
             self._connection.next()
             await waiting.pause(pause)
@@ -80,32 +80,37 @@ class Following:
 
     async def _follow(self) -> None:
         """Until the watch ends, which is always an exception."""
+        position = self._position()
+        await self._check(position)
         stream: Any = self._connection.watch()
         try:
-            await stream.write(requests.watch(self._keys.root, self._keys.end, self._position() + 1))
+            await stream.write(requests.watch(self._keys.root, self._keys.end, position + 1))
             while True:
                 response = await stream.read()
                 if response is aio.EOF:
-                    raise _Ended("without a reason")
+                    raise _Ended("it has ended the watch")
                 if response.created:
-                    self._found(response)
+                    self._well()
                 if response.compact_revision:
                     log.warning("etcd's history begins after what is known here: everything is read anew")
                     await self._begin_anew()
                     raise _Ended("its history was compacted")
                 if response.canceled:
-                    raise _Ended(response.cancel_reason or "without a reason")
+                    raise _Ended(response.cancel_reason or "it has ended the watch")
                 self._hear(response)
         finally:
             stream.cancel()
 
-    def _found(self, response: Message) -> None:
-        """etcd is there: with everything that is known here?"""
-        if response.header.revision < self._position():
+    async def _check(self, position: int) -> None:
+        """That etcd is there, with everything that is known here (a member alone may be behind the others)."""
+        revision = (await self._connection.range(requests.one(self._keys.format))).header.revision
+        if revision < position:
             raise _Ended(
-                f"it is at revision {response.header.revision}, but {self._position()} was seen here before: it has "
-                "lost data; restart kube32-sim"
+                f"it is at revision {revision}, but {position} was seen here before, so it has lost data; "
+                "restart kube32-sim"
             )
+
+    def _well(self) -> None:
         if self.trouble:
             log.warning("etcd at %s is followed again", self._connection.name)
         self.trouble = ""

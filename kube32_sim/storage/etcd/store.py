@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.clock import Clock, VirtualClock
 from kube32_sim.storage.etcd import requests, waiting
-from kube32_sim.storage.etcd.caching import Cache, Pending
+from kube32_sim.storage.etcd.caching import Cache, Pending, Written
 from kube32_sim.storage.etcd.connection import Connection
 from kube32_sim.storage.etcd.following import Following
 from kube32_sim.storage.etcd.guards import Block, block
 from kube32_sim.storage.etcd.keys import FORMAT, Keys
+from kube32_sim.storage.etcd.renewal import Place
 from kube32_sim.storage.etcd.requests import Message
 from kube32_sim.storage.fencing import LEADING, TAKING, Deposed
 from kube32_sim.storage.interface import (
@@ -188,7 +189,7 @@ class EtcdStore(Cache):
             write = self.begin(bucket, key, obj)
             if await self._made(write, None):
                 return Change(write.stored, None, True)
-            obj = write.stored.object()
+            obj = write.stored.copy() if write.settled else write.stored.object()
 
     async def update(self, storage: Storage, key: str, change: Updater, *, always: bool = False) -> Change:
         bucket = self.bucket(storage)
@@ -231,36 +232,34 @@ class EtcdStore(Cache):
 
     async def _made(self, write: Pending, current: StoredObject | None) -> bool:
         """Make a create or update; False where it was outrun, and the cache has heard of what outran it."""
-        name = self.keys.object(write.stored.storage, write.stored.key)
-        puts = [requests.put(name, write.content)]
+        stored = write.stored
+        puts = [requests.put(self.keys.object(stored.storage, stored.key), write.content)]
         if term := TAKING.get():
             puts.append(requests.put(self.keys.leader, term.encode()))
         try:
-            revision = await self._transact(name, write.stored.storage, write.stored.key, current, puts)
-            if not revision:
-                return False
-            self.settle(write, revision)
+            return await self._transact((stored.storage, stored.key), current, puts, write) > 0
         finally:
             self.end(write)
-        return True
 
     async def _removed(self, current: StoredObject) -> StoredObject | None:
         """The last state of an object that has gone; None where that was outrun."""
         name = self.keys.object(current.storage, current.key)
-        revision = await self._transact(name, current.storage, current.key, current, [requests.delete(name)])
+        revision = await self._transact((current.storage, current.key), current, [requests.delete(name)], None)
         return current.at_revision(revision) if revision else None
 
     async def _transact(
-        self, name: bytes, storage: Storage, key: str, current: StoredObject | None, writes: list[Message]
+        self, place: Place, current: StoredObject | None, writes: list[Message], write: Pending | None
     ) -> int:
         """The revision of a write; 0 where it was outrun.  Raises Outrun, Deposed, Unavailable."""
-        compares, looks = [requests.is_at(name, current.revision if current is not None else 0)], [requests.look(name)]
+        at = current.revision if current is not None else 0
+        name = self.keys.object(*place)
+        compares, looks = [requests.is_at(name, at)], [requests.look(name)]
         decision, term = block(), LEADING.get()
-        if decision is not None:
-            for guard, at in decision.at.items():
-                compares.append(requests.is_at(guard, at))
-                writes.append(requests.put(guard, b""))
-                looks.append(requests.look(guard))
+        guards = decision.at if decision is not None else {}
+        for guard, last in guards.items():
+            compares.append(requests.is_at(guard, last))
+            writes.append(requests.put(guard, b""))
+            looks.append(requests.look(guard))
         if term:
             compares.append(requests.says(self.keys.leader, term.encode()))
             looks.append(requests.look(self.keys.leader, whole=True))
@@ -269,14 +268,18 @@ class EtcdStore(Cache):
             revision = int(response.header.revision)
             if decision is not None:
                 decision.written(revision)
+            if write is not None:
+                self.settle(write, revision)
+            self.written(Written(place, write.stored if write is not None else None, guards), revision)
             await self.heard(revision, self._etcd.patience)
             return revision
         if term:
             leader = requests.found(response, len(looks) - 1)
             if leader is None or leader.value != term.encode():
                 raise Deposed(term)
-        if requests.revision_found(response, 0) != (current.revision if current is not None else 0):
-            await self._moved(storage, key, current)
+        found = requests.revision_found(response, 0)
+        if found != at:
+            await self._moved(place, at, found)
         if decision is not None:
             await self._decided_elsewhere(decision, response, anew=current is None)
         return 0
@@ -298,22 +301,23 @@ class EtcdStore(Cache):
 
     async def _is_last(self, storage: Storage, key: str, current: StoredObject | None) -> bool:
         """Whether that is the object's last state; where it is not, the cache has heard of a later one."""
-        name = self.keys.object(storage, key)
-        kvs = (await self._etcd.range(requests.one(name))).kvs
-        if (kvs[0].mod_revision if kvs else 0) == (current.revision if current is not None else 0):
+        at = current.revision if current is not None else 0
+        kvs = (await self._etcd.range(requests.one(self.keys.object(storage, key)))).kvs
+        found = kvs[0].mod_revision if kvs else 0
+        if found == at:
             return True
-        await self._moved(storage, key, current)
+        await self._moved((storage, key), at, found)
         return False
 
-    async def _moved(self, storage: Storage, key: str, current: StoredObject | None) -> None:
-        """Wait until the cache holds another state of an object."""
-        at = current.revision if current is not None else 0
+    async def _moved(self, place: Place, at: int, found: int) -> None:
+        """Wait until the cache has heard that an object it knows at one revision is at another; 0: it is not there."""
 
-        def moved() -> bool:
-            there = self.get(storage, key)
-            return (there.revision if there is not None else 0) != at
+        def gone() -> bool:
+            there = self.get(*place)
+            return there is None or there.revision != at
 
-        if not await self.until(moved, self._etcd.patience):
+        patience = self._etcd.patience
+        if not await (self.heard(found, patience) if found else self.until(gone, patience)):
             raise self._behind()
 
     def _behind(self) -> Unavailable:
