@@ -71,24 +71,24 @@ class Buckets(dict[Storage, Bucket]):
     def __init__(self, table: ResourceTable) -> None:
         super().__init__()
         self._table = table
-        self._oldest = 0
+        self.oldest = 0
         """Of types that nothing is known of: what happened up to then may have been forgotten."""
 
     def __missing__(self, storage: Storage) -> Bucket:
         made = self[storage] = Bucket(storage, self._table.by_storage(storage))
-        made.oldest = self._oldest
+        made.oldest = self.oldest
         return made
 
     def compact(self, revision: int) -> None:
         """What happened up to a revision is forgotten, whatever the type."""
-        self._oldest = max(self._oldest, revision)
+        self.oldest = max(self.oldest, revision)
         for bucket in tuple(self.values()):
-            bucket.oldest = max(bucket.oldest, self._oldest)
+            bucket.oldest = max(bucket.oldest, self.oldest)
             self.tidy(bucket)
 
     def tidy(self, bucket: Bucket) -> None:
         """Types come and go, under ever new names: one that is not served any more, and of which nothing is left."""
         if bucket.objects or bucket.events or self._table.serves(bucket.storage):
             return
-        self._oldest = max(self._oldest, bucket.oldest)
+        self.oldest = max(self.oldest, bucket.oldest)
         self.pop(bucket.storage, None)

@@ -13,6 +13,7 @@ from kube32_sim.storage.interface import Heartbeat
 from kube32_sim.storage.memory import MemoryStore
 from kube32_sim.storage.memory_pulse import MemoryPulse
 from kube32_sim.storage.watching import Hub, Objects, Selection
+from tests.storage.conftest import MakeStore
 
 LEASES = ("coordination.k8s.io", "leases")
 KEY = "kube-node-lease/esp32-0"
@@ -31,8 +32,8 @@ LEASE = {
 
 
 @pytest.fixture
-async def store() -> MemoryStore:
-    made = MemoryStore(builtin_table(), VirtualClock())
+async def store(make_store: MakeStore) -> MemoryStore:
+    made = make_store()
     await made.create(LEASES, KEY, deepcopy(LEASE))
     return made
 
@@ -182,13 +183,15 @@ async def test_watchers_are_told_but_for_those_who_beat(store: MemoryStore) -> N
 
 
 @pytest.mark.parametrize("managed", [False, True])
-async def test_the_time_of_the_last_write_beats_too_and_no_annotation_of_that_name(managed: bool) -> None:
+async def test_the_time_of_the_last_write_beats_too_and_no_annotation_of_that_name(
+    managed: bool, make_store: MakeStore
+) -> None:
     second = "2026-01-01T00:00:00Z"
     obj = deepcopy(LEASE)
     obj["metadata"]["annotations"] = {"time": second}  # type: ignore[index]
     if managed:
         obj["metadata"]["managedFields"] = [{"manager": "kubelet", "time": second}]  # type: ignore[index]
-    store = MemoryStore(builtin_table(), VirtualClock())
+    store = make_store()
     await store.create(LEASES, KEY, obj)
     pulse = pulse_of(store)
     assert pulse is not None

@@ -1,11 +1,10 @@
-"""Seeded stress: the store against a plain model, with its own invariants checked after each step."""
+"""Seeded stress: a store of each kind against a plain model, with its own invariants checked after each step."""
 
 import random
 from copy import deepcopy
 
 import pytest
 
-from kube32_sim.api.builtin import builtin_table
 from kube32_sim.clock import VirtualClock
 from kube32_sim.storage.interface import Compacted, Heartbeat, KeyExists, KeyMissing, Pulse, Remove
 from kube32_sim.storage.memory import MemoryStore
@@ -118,9 +117,9 @@ def beat(rng: random.Random, store: MemoryStore, model: Model, storage, key: str
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_store_agrees_with_a_plain_model(seed: int) -> None:
+async def test_store_agrees_with_a_plain_model(make_store, seed: int) -> None:
     rng = random.Random(seed)
-    store, model = MemoryStore(builtin_table(), VirtualClock()), Model()
+    store, model = make_store(), Model()
     model.remember(store.revision)
     for _ in range(150):
         await step(rng, store, model)
@@ -145,9 +144,9 @@ async def test_store_agrees_with_a_plain_model(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_a_list_is_the_fold_of_the_events_since_any_revision(seed: int) -> None:
+async def test_a_list_is_the_fold_of_the_events_since_any_revision(make_store, seed: int) -> None:
     rng = random.Random(seed)
-    store, model = MemoryStore(builtin_table(), VirtualClock()), Model()
+    store, model = make_store(), Model()
     model.remember(store.revision)
     for _ in range(120):
         await step(rng, store, model)
@@ -165,9 +164,9 @@ async def test_a_list_is_the_fold_of_the_events_since_any_revision(seed: int) ->
         assert [state[key] for key in sorted(state)] == model.listed(PODS, "")
 
 
-async def test_pages_of_a_snapshot_join_to_the_whole_though_the_present_moves_on() -> None:
+async def test_pages_of_a_snapshot_join_to_the_whole_though_the_present_moves_on(make_store) -> None:
     rng = random.Random(5)
-    store, model = MemoryStore(builtin_table(), VirtualClock()), Model()
+    store, model = make_store(), Model()
     for _ in range(80):
         await step(rng, store, model)
     revision = store.revision
@@ -184,9 +183,9 @@ async def test_pages_of_a_snapshot_join_to_the_whole_though_the_present_moves_on
     assert [s.raw for s in pages] == whole
 
 
-async def test_history_beyond_its_bounds_is_forgotten_and_said_to_be() -> None:
+async def test_history_beyond_its_bounds_is_forgotten_and_said_to_be(make_store) -> None:
     clock = VirtualClock()
-    store = MemoryStore(builtin_table(), clock, history_events=5)
+    store = make_store(clock, history_events=5)
     for number in range(10):
         await store.create(
             MAPS, f"a/{number}", {"metadata": {"name": str(number), "namespace": "a", "uid": str(number)}}
@@ -206,8 +205,8 @@ async def test_history_beyond_its_bounds_is_forgotten_and_said_to_be() -> None:
         store.events_since(MAPS, store.revision - 2)
 
 
-async def test_compacting_keeps_what_is_newer() -> None:
-    store = MemoryStore(builtin_table(), VirtualClock())
+async def test_compacting_keeps_what_is_newer(make_store) -> None:
+    store = make_store()
     for name in "abc":
         await store.create(MAPS, f"x/{name}", {"metadata": {"name": name, "namespace": "x", "uid": name}})
     store.compact(store.revision - 1)
@@ -219,8 +218,8 @@ async def test_compacting_keeps_what_is_newer() -> None:
         store.events_since(PODS, 1)
 
 
-async def test_a_deleted_object_is_last_seen_under_the_revision_of_its_end() -> None:
-    store = MemoryStore(builtin_table(), VirtualClock())
+async def test_a_deleted_object_is_last_seen_under_the_revision_of_its_end(make_store) -> None:
+    store = make_store()
     created = (await store.create(MAPS, "x/a", {"metadata": {"name": "a", "namespace": "x", "uid": "u"}})).stored
     final = (await store.delete(MAPS, "x/a", lambda stored: None)).stored
     assert final.revision == created.revision + 1
@@ -228,8 +227,8 @@ async def test_a_deleted_object_is_last_seen_under_the_revision_of_its_end() -> 
     assert final.metadata_raw().startswith(b'{"resourceVersion":"%d"' % final.revision)
 
 
-async def test_a_listener_that_fails_does_not_fail_the_write(caplog) -> None:
-    store = MemoryStore(builtin_table(), VirtualClock())
+async def test_a_listener_that_fails_does_not_fail_the_write(make_store, caplog) -> None:
+    store = make_store()
     heard = []
 
     def failing(event) -> None:
@@ -244,8 +243,8 @@ async def test_a_listener_that_fails_does_not_fail_the_write(caplog) -> None:
     assert "boom" in caplog.text
 
 
-async def test_large_objects_do_not_stay_decoded() -> None:
-    store = MemoryStore(builtin_table(), VirtualClock(), history_bytes=1 << 20)
+async def test_large_objects_do_not_stay_decoded(make_store) -> None:
+    store = make_store(history_bytes=1 << 20)
     key = await store.create(MAPS, "x/a", {"metadata": {"name": "a", "namespace": "x", "uid": "u"}})
     states = [key.stored]
     for number in range(40):

@@ -9,7 +9,6 @@ from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.field_selectors import select_fields
 from kube32_sim.clock import VirtualClock
 from kube32_sim.registry.reading import select
-from kube32_sim.storage.memory import MemoryStore
 from kube32_sim.storage.watching import Hub, Selection
 
 PODS = ("", "pods")
@@ -28,10 +27,10 @@ class Plain:
 
 
 class Rig:
-    def __init__(self) -> None:
+    def __init__(self, make_store) -> None:
         self.clock = VirtualClock()
         self.table = builtin_table()
-        self.store = MemoryStore(self.table, self.clock)
+        self.store = make_store(self.clock)
         self.hub = Hub(self.store, self.clock.gauge)
         self.row = self.table.by_path("", "v1", "pods")
 
@@ -58,8 +57,8 @@ class Rig:
 
 
 @pytest.fixture
-def rig() -> Rig:
-    return Rig()
+def rig(make_store) -> Rig:
+    return Rig(make_store)
 
 
 async def test_changes_of_one_turn_arrive_together_and_in_order(rig: Rig) -> None:

@@ -20,7 +20,7 @@ from kube32_sim.storage.interface import JsonObject, Unavailable
 from kube32_sim.storage.objects import Event
 from kube32_sim.storage.sqlite.file import StoreFile
 from kube32_sim.storage.sqlite.ledger import Entries, Ledger
-from kube32_sim.storage.sqlite.rows import place_of, row_of
+from kube32_sim.storage.sqlite.rows import row_of
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +37,9 @@ class Keeper(Protocol):
     """Whose writes these are."""
 
     revision: int
+
+    def history(self) -> JsonObject:
+        """`oldest`: by type, after which revision a watch may start; `compacted`: of types that are not there."""
 
     def now_kept(self, events: Sequence[Event]) -> None:
         """They are kept for good."""
@@ -56,13 +59,14 @@ class _Batch:
     size: int = 0
     revision: int = 0
     entries: Entries | None = None
+    state: JsonObject = field(default_factory=dict)
     commit: Future[None] | None = None
 
 
 class Journal:
     """durable: see `Store`.  failing: why nothing can be written now, or "".
 
-    state: what the file says besides its rows; forgotten events and new revisions are entered here.
+    state: what the file says besides its rows.
     """
 
     def __init__(self, file: StoreFile, ledger: Ledger, state: JsonObject, keeper: Keeper, clock: Clock) -> None:
@@ -94,10 +98,6 @@ class Journal:
 
     def forget(self, event: Event) -> None:
         self._next.forgotten.append(event)
-
-    def compact(self, revision: int) -> None:
-        self._state["compacted"] = revision
-        self.schedule()
 
     def keep(self, name: str, value: bytes) -> None:
         self._next.private[name] = value
@@ -143,21 +143,16 @@ class Journal:
         gone = self._file.stage(map(row_of, entries.written), entries.gone, batch.private.items())
         if gone != len(entries.gone):
             raise RuntimeError(f"{len(entries.gone)} rows should go, and {gone} were there")
-        self._file.stage_state(self._state_after(batch, entries))
-
-    def _state_after(self, batch: _Batch, entries: Entries) -> JsonObject:
-        state = self._state
-        oldest = {place_of(event.stored.storage): event.revision for event in batch.forgotten}
-        return {
+        batch.state = {
+            **self._keeper.history(),
             "revision": batch.revision,
             "time": self._clock.now(),
-            "compacted": state["compacted"],
-            "forgotten": batch.forgotten[-1].revision if batch.forgotten else state["forgotten"],
-            "oldest": {**state["oldest"], **oldest} if oldest else state["oldest"],
+            "forgotten": batch.forgotten[-1].revision if batch.forgotten else self._state["forgotten"],
             "rows": entries.rows,
             "total": entries.total,
-            "private": state["private"] + len(batch.private),
+            "private": self._state["private"] + len(batch.private),
         }
+        self._file.stage_state(batch.state)
 
     def _commit(self, batch: _Batch) -> None:
         loop = asyncio.get_running_loop()
@@ -176,7 +171,7 @@ class Journal:
         self._under_way = None
         if batch.entries is not None:
             self._ledger.done(batch.entries)
-            self._state = self._state_after(batch, batch.entries)
+            self._state = batch.state
         self.durable = batch.revision
         self._recovered()
         self._keeper.now_kept(batch.written)

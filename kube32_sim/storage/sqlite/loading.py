@@ -13,7 +13,6 @@ from sortedcontainers import SortedDict
 
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.storage.interface import Heartbeat, JsonObject, StoreError
-from kube32_sim.storage.memory import MemoryStore
 from kube32_sim.storage.memory_bucket import Bucket
 from kube32_sim.storage.objects import Event, Facts, StoredObject
 from kube32_sim.storage.sqlite.file import StoreFile, damaged
@@ -84,7 +83,7 @@ class _Loading:
     def read(self, file: StoreFile) -> None:
         store, state = self._store, self._state
         store.revision = store.last = state["revision"]
-        MemoryStore.compact(store, state["compacted"])
+        store._buckets.compact(state["compacted"])
         for revision, about, raw, crc in file.log():
             self._take(revision, raw, read(revision, about, raw, crc))
         ledger = self._ledger

@@ -31,6 +31,7 @@ from kube32_sim.storage.sqlite.file import StoreFile
 from kube32_sim.storage.sqlite.journal import Journal
 from kube32_sim.storage.sqlite.ledger import Ledger
 from kube32_sim.storage.sqlite.loading import load
+from kube32_sim.storage.sqlite.rows import place_of
 from kube32_sim.storage.sqlite.undoing import opposite
 
 MOST_UNDONE = 1000
@@ -65,6 +66,7 @@ class SqliteStore(MemoryStore):
         self.journal = Journal(file, ledger, state, self, clock)
         if isinstance(clock, VirtualClock):
             clock.resume(state["time"])
+        self._trim(clock.now())
 
     # durability
 
@@ -105,7 +107,7 @@ class SqliteStore(MemoryStore):
 
     def compact(self, revision: int) -> None:
         super().compact(revision)
-        self.journal.compact(min(revision, self.revision))
+        self.journal.schedule()
 
     # writes
 
@@ -142,6 +144,11 @@ class SqliteStore(MemoryStore):
         self.journal.forget(event)
         return event
 
+    def history(self) -> JsonObject:
+        """See `journal.Keeper`."""
+        oldest = {place_of(storage): bucket.oldest for storage, bucket in self._buckets.items() if bucket.oldest}
+        return {"oldest": oldest, "compacted": self._buckets.oldest}
+
     # listeners
 
     def subscribe(
@@ -171,6 +178,8 @@ class SqliteStore(MemoryStore):
             return
         self._undone_ranges = [*self._undone_ranges[-MOST_UNDONE:], range(self.durable + 1, self.last + 1)]
         self.revision = self.durable
+        for bucket in self._buckets.values():
+            bucket.oldest = min(bucket.oldest, self.durable)
         _tell([self._take_back(event) for event in reversed(events)], self._listeners)
 
     def _take_back(self, event: Event) -> Event:
