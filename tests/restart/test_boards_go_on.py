@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from kube32_sim.client import EVENTS, LEASES, NODES, PODS, SERVICES, Client
-from kube32_sim.clock import parse_time
+from kube32_sim.clock import RealClock, parse_time
 from kube32_sim.cluster import Cluster
+from kube32_sim.http_client import HttpClient
+from kube32_sim.ids import Ids
+from kube32_sim.kubelet.process import Boards
 from tests.support.objects import pod, service
 from tests.support.restarting import Manner, Outliving
+from tests.support.waiting import eventually
 
 JsonObject = dict[str, Any]
 FAULT = "sim.kube32.io/fault"
@@ -179,3 +183,31 @@ async def test_a_board_with_a_fault_stays_silent(tmp_path: Path, fault: str) -> 
         await cluster.client.patch(NODES, "", "esp32-1", {"metadata": {"annotations": {FAULT: None}}})
         await cluster.advance("1s")
         assert await ready(cluster, "esp32-1") == "True"
+
+
+async def test_boards_of_another_process_go_on_when_that_is_started_anew() -> None:
+    """They speak HTTP, to a server that runs on."""
+    async with Cluster(nodes=0, port=0) as cluster, HttpClient(cluster.access) as http:
+
+        async def boards() -> Boards:
+            made = Boards(lambda _: http, RealClock(), Ids(), [("mine", "esp32-s3")])
+            await made.start()
+            return made
+
+        first = await boards()
+        await cluster.client.create(PODS, "default", pod("runs"))
+        await cluster.client.create(PODS, "default", pod("goes"))
+        await eventually(lambda: phases(cluster) == {"runs": "Running", "goes": "Running"}, "both run")
+        before = await status_of(cluster.client, "runs")
+        await first.stop()
+        await cluster.client.delete(PODS, "default", "goes")
+        second = await boards()
+        try:
+            await eventually(lambda: phases(cluster) == {"runs": "Running"}, "the other is gone")
+            assert await status_of(cluster.client, "runs") == before
+        finally:
+            await second.stop()
+
+
+def phases(cluster: Cluster) -> dict[str, str]:
+    return {each.name: each.object()["status"]["phase"] for each in cluster.store.list(("", "pods"))}
