@@ -18,7 +18,7 @@ from kube32_sim.api.decode.leaves import ExactNumber
 JsonObject = dict[str, Any]
 
 TOO_DEEP = "exceeded max depth"
-MOST_PARTS = 150_000
+MOST_PARTS = 100_000
 """Values in a body: one of 3 MB could hold ten times as many, and of real ones the largest hold some ten thousand."""
 ROOM = 12
 """Levels that are left above a value: the fields of its managers are as deep as it is, and lie in its metadata."""

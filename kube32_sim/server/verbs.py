@@ -36,6 +36,8 @@ from kube32_sim.storage.interface import Compacted, JsonObject, Unavailable
 from kube32_sim.storage.watching import Hub
 
 READING = frozenset(("get", "list", "watch"))
+LARGE = 256 << 10
+"""Bytes of a body from which it is worth asking early whether the object is too large."""
 
 
 class Verbs:
@@ -196,6 +198,8 @@ class Verbs:
         kind = media.body_media(call.request.headers.get("Content-Type", ""), protobuf=not call.row.names_in_list)
         obj, warnings = bodies.decode_body(data, kind, row or call.row, validation)
         call.warnings.extend(warnings)
+        if len(data) > LARGE and call.info.verb == "create":
+            self._registry.steps.check_size(obj)  # before much is made of what cannot be stored
         return obj, warnings
 
     async def _create(self, call: Call) -> web.StreamResponse:

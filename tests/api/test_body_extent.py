@@ -65,7 +65,7 @@ def test_bodies_of_more_values_than_anybody_has_are_refused_before_they_are_work
     if media == "protobuf":
         spec = b"\x12\x00" * count
         body = b"k8s\0" + unknown("v1", "Pod", b"\x12" + varint(len(spec)) + spec)
-    with pytest.raises(ApiError, match="exceeded max number of values: 150000") as refused:
+    with pytest.raises(ApiError, match="exceeded max number of values: 100000") as refused:
         decode_body(body, media, row, "Strict")
     assert refused.value.code == 400
 

@@ -209,12 +209,23 @@ def _sorted(one: FieldSet) -> list[str]:
 def _order(element: str) -> tuple[Any, ...]:
     kind, value = element[0], element[2:]
     if kind == "k":
-        return (2, tuple((name, _rank(given)) for name, given in sorted(json.loads(value).items())))
+        keys = _loads(value)
+        if len(keys) == 1:
+            ((name, given),) = keys.items()
+            return (2, ((name, _rank(given)),))
+        return (2, tuple((name, _rank(given)) for name, given in sorted(keys.items())))
     if kind == "v":
         return (3, _rank(json.loads(value)))
     if kind == "i":
         return (4, int(value))
     return (int(kind == "f"), value)
+
+
+def _loads(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:  # which takes less than Go does
+        return json.loads(text)
 
 
 def _rank(value: Any) -> tuple[int, Any]:
