@@ -139,7 +139,7 @@ class StoreFile:
         self.database.execute("INSERT OR REPLACE INTO state VALUES (1, ?, ?)", (about, sealed(1, about, b"")))
 
     def probe(self) -> None:
-        """Write something of a size, and remove it again."""
+        """Commit something of a size, and remove it again."""
         self.database.execute("BEGIN IMMEDIATE")
         self.database.execute("INSERT OR REPLACE INTO filler VALUES (1, zeroblob(?))", (_PROBE,))
         self.database.execute("COMMIT")

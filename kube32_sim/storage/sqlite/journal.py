@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
@@ -75,7 +76,7 @@ class Journal:
         self.failing = ""
         self._next = _Batch()
         self._under_way: _Batch | None = None
-        self._scheduled = False
+        self._scheduled = self._closed = False
         self._thread = ThreadPoolExecutor(1, "sqlite")
         self._real = RealClock()
         self._cancel_retry: Callable[[], object] | None = None
@@ -136,7 +137,7 @@ class Journal:
         except Exception as error:
             self._end(batch, error)
             return
-        self._commit(batch)
+        self._commit(batch, self._file.commit)
 
     def _stage(self, batch: _Batch) -> None:
         entries = batch.entries = self._ledger.entries(batch.written, batch.forgotten)
@@ -154,14 +155,14 @@ class Journal:
         }
         self._file.stage_state(batch.state)
 
-    def _commit(self, batch: _Batch) -> None:
+    def _commit(self, batch: _Batch, work: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
-        commit = batch.commit = self._thread.submit(self._file.commit)
+        commit = batch.commit = self._thread.submit(work)
         commit.add_done_callback(lambda done: loop.call_soon_threadsafe(self._arrived, batch))
 
     def _arrived(self, batch: _Batch) -> None:
         """A commit has ended, and may have been waited for already."""
-        if self._under_way is batch and batch.commit is not None:
+        if self._under_way is batch and batch.commit is not None and not self._closed:
             self._end(batch, batch.commit.exception())
 
     def _end(self, batch: _Batch, error: BaseException | None) -> None:
@@ -190,9 +191,10 @@ class Journal:
             except TooLate:
                 raise Unavailable(f"the store is not written as fast as it should be ({self._file.path})") from None
             self._end(batch, error)
+        if not self.failing:
+            self._begin()
         if self.failing:
             raise Unavailable(self.failing)
-        self._begin()
 
     # failure
 
@@ -200,9 +202,10 @@ class Journal:
         self._file.rollback()
         self._under_way = None
         lost, self._next = self._next, _Batch()
-        if not self.failing:
-            self.failing = f"the store cannot be written: {error} ({self._file.path}); it is tried again every second"
-            log.error("%s", self.failing, exc_info=None if _ordinary(error) else error)
+        why = f"the store cannot be written: {error} ({self._file.path}); it is tried again every second"
+        if why != self.failing:
+            self.failing = why
+            log.error("%s", why, exc_info=None if isinstance(error, sqlite3.Error) else error)
         forgotten = [*batch.forgotten, *lost.forgotten]
         self._next.forgotten = [event for event in forgotten if event.revision <= self.durable]
         self._keeper.undo([*batch.written, *lost.written])
@@ -213,17 +216,8 @@ class Journal:
 
     def _retry(self) -> None:
         self._cancel_retry = None
-        batch, self._next = self._next, _Batch()
-        self._under_way = batch
-        batch.revision = self._keeper.revision
-        try:
-            self._file.probe()
-            self._file.commit()
-            self._stage(batch)
-        except Exception as error:
-            self._end(batch, error)
-            return
-        self._commit(batch)
+        self._under_way = _Batch(revision=self.durable)
+        self._commit(self._under_way, self._file.probe)
 
     def _recovered(self) -> None:
         if self.failing:
@@ -234,6 +228,8 @@ class Journal:
 
     async def close(self) -> None:
         """Commit everything, and let go of the file."""
+        if self._closed:
+            return
         while not self.failing:
             try:
                 await self.flushed()
@@ -241,14 +237,11 @@ class Journal:
                 break
             if not self._next.written:
                 break
+        if self._closed:
+            return
+        self._closed = True
         if self._cancel_retry is not None:
             self._cancel_retry()
         self.failing = f"the store is closed ({self._file.path})"
         await asyncio.get_running_loop().run_in_executor(self._thread, self._file.close)
         self._thread.shutdown()
-
-
-def _ordinary(error: BaseException) -> bool:
-    import sqlite3
-
-    return isinstance(error, sqlite3.Error)
