@@ -32,7 +32,6 @@ def read_tokens(path: Path) -> dict[bytes, User]:
         raise TokenFileError(f"--token-file {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise TokenFileError(f"--token-file {path}: no UTF-8 text") from error
-    warn_of_readers("--token-file", path)
     lines = csv.reader(text.splitlines(keepends=True), skipinitialspace=True)
     tokens: dict[bytes, User] = {}
     try:
@@ -48,6 +47,7 @@ def read_tokens(path: Path) -> dict[bytes, User]:
         raise TokenFileError(f"--token-file {path}, line {lines.line_num}: {error}") from error
     if not tokens:
         raise TokenFileError(f"--token-file {path}: no tokens in it")
+    warn_of_readers("--token-file", path)
     return tokens
 
 
