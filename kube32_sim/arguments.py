@@ -125,7 +125,7 @@ def _add_access(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--tls-cert", type=Path, metavar="FILE", help="serve HTTPS with this certificate (PEM)")
     group.add_argument("--tls-key", type=Path, metavar="FILE", help="the certificate's private key (PEM)")
-    group.add_argument("--tls-self-signed", action="store_true", help="serve HTTPS, certificate made for this run")
+    group.add_argument("--tls-self-signed", action="store_true", help="serve HTTPS by an authority of its own")
     group.add_argument(
         "--client-ca-file",
         type=Path,
@@ -219,7 +219,7 @@ def _add_control_plane(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--service-node-port-range", default="30000-32767", metavar="A-B", help="node ports (default: %(default)s)"
     )
-    group.add_argument("--store", default="memory", metavar="URL", help="where objects are kept: memory (the default)")
+    group.add_argument("--store", default="memory", metavar="URL", help="where objects are kept: memory, sqlite:FILE, or etcd://HOST:PORT[,HOST:PORT...][/PREFIX] (default: %(default)s)")
     group.add_argument(
         "--clock",
         default="real",
