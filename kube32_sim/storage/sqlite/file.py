@@ -49,7 +49,7 @@ class StoreFile:
         self._identity = (0, 0)
         try:
             self._open()
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
             self.close()
             raise StoreError(self._why(error)) from error
         except StoreError:

@@ -40,7 +40,9 @@ def storage_of(place: str) -> Storage:
 
 
 def sealed(revision: int, about: bytes, raw: bytes) -> int:
-    """A checksum of a row."""
+    """A checksum of a row; raises Damaged for what is no row."""
+    if type(about) is not bytes or type(raw) is not bytes:
+        raise Damaged("there is text where there should be bytes")
     return crc32(raw, crc32(about, revision & _MASK))
 
 
