@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from kube32_sim.storage.etcd import requests
+from kube32_sim.storage.etcd.requests import Transaction
 from kube32_sim.storage.fencing import Deposed, leading, taking
 from kube32_sim.storage.interface import Compacted, KeyExists, KeyMissing, Outrun, Remove, StoreError
 from tests.storage.test_store_model import MAPS, PODS, Model, step
@@ -339,7 +339,7 @@ async def test_prefixes_do_not_see_each_other(etcd: Etcd) -> None:
 async def test_what_a_newer_version_has_written_is_refused_and_left_alone(stores: Stores) -> None:
     store = await stores.open()
     await store.create(MAPS, "a/x", config_map("x"))
-    await store._etcd.txn(requests.transaction([], [requests.put(store.keys.format, b"2")]))
+    await store._etcd.txn(Transaction().put(store.keys.format, b"2").message)
     before = store.revision
     with pytest.raises(StoreError, match=f"{stores.prefix}/ has the format 2, and this version knows 1 only"):
         await stores.open()

@@ -5,7 +5,7 @@ Compares are on mod_revision, the revision of a key's last write: 0 where there 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from aetcd import rpc
@@ -14,35 +14,53 @@ Message = Any
 """aetcd's messages have no types."""
 
 
-def is_at(key: bytes, revision: int) -> Message:
-    """That the last write of a key was that one."""
-    return rpc.Compare(result=0, target=2, key=key, mod_revision=revision)
+class Transaction:
+    """Compares, what is written if all of them hold, and what is looked at if one does not; `message` is it.
 
+    Filled in place: messages put into messages are copied, and every write of an object makes one of these.
+    """
 
-def says(key: bytes, value: bytes) -> Message:
-    """That a key has a value."""
-    return rpc.Compare(result=0, target=3, key=key, value=value)
+    __slots__ = ("message",)
 
+    def __init__(self) -> None:
+        self.message: Message = rpc.TxnRequest()
 
-def put(key: bytes, value: bytes) -> Message:
-    return rpc.RequestOp(request_put=rpc.PutRequest(key=key, value=value))
+    def if_at(self, key: bytes, revision: int) -> Transaction:
+        """If that was the last write of a key."""
+        compare = self.message.compare.add()
+        compare.target = rpc.Compare.MOD
+        compare.key = key
+        compare.mod_revision = revision
+        return self
 
+    def if_says(self, key: bytes, value: bytes) -> Transaction:
+        """If a key has a value."""
+        compare = self.message.compare.add()
+        compare.target = rpc.Compare.VALUE
+        compare.key = key
+        compare.value = value
+        return self
 
-def delete(key: bytes) -> Message:
-    return rpc.RequestOp(request_delete_range=rpc.DeleteRangeRequest(key=key))
+    def put(self, key: bytes, value: bytes) -> Transaction:
+        put = self.message.success.add().request_put
+        put.key = key
+        put.value = value
+        return self
 
+    def delete(self, key: bytes) -> Transaction:
+        self.message.success.add().request_delete_range.key = key
+        return self
 
-def look(key: bytes, *, whole: bool = False) -> Message:
-    """The revision of a key's last write; whole: its value too."""
-    return rpc.RequestOp(request_range=rpc.RangeRequest(key=key, keys_only=not whole))
-
-
-def transaction(compare: Iterable[Message], success: Iterable[Message], failure: Iterable[Message] = ()) -> Message:
-    return rpc.TxnRequest(compare=compare, success=success, failure=failure)
+    def else_look(self, key: bytes, *, whole: bool = False) -> Transaction:
+        """The revision of a key's last write; whole: its value too."""
+        look = self.message.failure.add().request_range
+        look.key = key
+        look.keys_only = not whole
+        return self
 
 
 def found(response: Message, place: int) -> Message | None:
-    """The key that one of a transaction's `look`s found."""
+    """The key that one of a transaction's looks found."""
     kvs = response.responses[place].response_range.kvs
     return kvs[0] if kvs else None
 
@@ -54,7 +72,7 @@ def revision_found(response: Message, place: int) -> int:
 
 
 def one(key: bytes, *, whole: bool = False) -> Message:
-    """The same as a `look`, alone."""
+    """The same as `else_look`, alone."""
     return rpc.RangeRequest(key=key, keys_only=not whole)
 
 

@@ -26,7 +26,7 @@ from kube32_sim.storage.etcd.following import Following
 from kube32_sim.storage.etcd.guards import Block, block
 from kube32_sim.storage.etcd.keys import FORMAT, Keys
 from kube32_sim.storage.etcd.renewal import Place
-from kube32_sim.storage.etcd.requests import Message
+from kube32_sim.storage.etcd.requests import Message, Transaction
 from kube32_sim.storage.fencing import LEADING, TAKING, Deposed
 from kube32_sim.storage.interface import (
     Change,
@@ -112,10 +112,8 @@ class EtcdStore(Cache):
 
     async def _check_format(self) -> None:
         name = self.keys.format
-        begun = requests.transaction(
-            [requests.is_at(name, 0)], [requests.put(name, FORMAT)], [requests.look(name, whole=True)]
-        )
-        response = await self._etcd.txn(begun)
+        begun = Transaction().if_at(name, 0).put(name, FORMAT).else_look(name, whole=True)
+        response = await self._etcd.txn(begun.message)
         kv = None if response.succeeded else requests.found(response, 0)
         if kv is not None and kv.value != FORMAT:
             place, found = self.keys.root.decode(), kv.value.decode(errors="replace")
@@ -130,7 +128,7 @@ class EtcdStore(Cache):
         The revision is that of a write of our own, which the others hear of too: a client that was told of it here may
         ask them for it.
         """
-        opened = await self._etcd.txn(requests.transaction([], [requests.put(self.keys.opened, b"")]))
+        opened = await self._etcd.txn(Transaction().put(self.keys.opened, b"").message)
         revision, kvs, start = int(opened.header.revision), [], self.keys.root
         while True:
             page = await self._etcd.range(requests.page(start, self.keys.end, revision, PAGE))
@@ -163,15 +161,13 @@ class EtcdStore(Cache):
         if kvs:
             return bytes(kvs[0].value)
         made = make()
-        look = requests.look(key, whole=True)
-        response = await self._etcd.txn(
-            requests.transaction([requests.is_at(key, 0)], [requests.put(key, made)], [look])
-        )
+        first = Transaction().if_at(key, 0).put(key, made).else_look(key, whole=True)
+        response = await self._etcd.txn(first.message)
         kv = None if response.succeeded else requests.found(response, 0)
         return made if kv is None else bytes(kv.value)
 
     async def keep_time(self, now: float) -> None:
-        await self._etcd.txn(requests.transaction([], [requests.put(self.keys.clock, repr(now).encode())]))
+        await self._etcd.txn(Transaction().put(self.keys.clock, repr(now).encode()).message)
 
     def deciding(self, *subjects: str) -> AbstractAsyncContextManager[None]:
         return self.guards.deciding(subjects) if subjects else super().deciding()
@@ -233,37 +229,34 @@ class EtcdStore(Cache):
     async def _made(self, write: Pending, current: StoredObject | None) -> bool:
         """Make a create or update; False where it was outrun, and the cache has heard of what outran it."""
         stored = write.stored
-        puts = [requests.put(self.keys.object(stored.storage, stored.key), write.content)]
+        wanted = Transaction().put(self.keys.object(stored.storage, stored.key), write.content)
         if term := TAKING.get():
-            puts.append(requests.put(self.keys.leader, term.encode()))
+            wanted.put(self.keys.leader, term.encode())
         try:
-            return await self._transact((stored.storage, stored.key), current, puts, write) > 0
+            return await self._transact((stored.storage, stored.key), current, wanted, write) > 0
         finally:
             self.end(write)
 
     async def _removed(self, current: StoredObject) -> StoredObject | None:
         """The last state of an object that has gone; None where that was outrun."""
         name = self.keys.object(current.storage, current.key)
-        revision = await self._transact((current.storage, current.key), current, [requests.delete(name)], None)
+        revision = await self._transact((current.storage, current.key), current, Transaction().delete(name), None)
         return current.at_revision(revision) if revision else None
 
     async def _transact(
-        self, place: Place, current: StoredObject | None, writes: list[Message], write: Pending | None
+        self, place: Place, current: StoredObject | None, wanted: Transaction, write: Pending | None
     ) -> int:
         """The revision of a write; 0 where it was outrun.  Raises Outrun, Deposed, Unavailable."""
         at = current.revision if current is not None else 0
         name = self.keys.object(*place)
-        compares, looks = [requests.is_at(name, at)], [requests.look(name)]
+        wanted.if_at(name, at).else_look(name)
         decision, term = block(), LEADING.get()
         guards = decision.at if decision is not None else {}
         for guard, last in guards.items():
-            compares.append(requests.is_at(guard, last))
-            writes.append(requests.put(guard, b""))
-            looks.append(requests.look(guard))
+            wanted.if_at(guard, last).put(guard, b"").else_look(guard)
         if term:
-            compares.append(requests.says(self.keys.leader, term.encode()))
-            looks.append(requests.look(self.keys.leader, whole=True))
-        response = await self._etcd.txn(requests.transaction(compares, writes, looks))
+            wanted.if_says(self.keys.leader, term.encode()).else_look(self.keys.leader, whole=True)
+        response = await self._etcd.txn(wanted.message)
         if response.succeeded:
             revision = int(response.header.revision)
             if decision is not None:
@@ -274,7 +267,7 @@ class EtcdStore(Cache):
             await self.heard(revision, self._etcd.patience)
             return revision
         if term:
-            leader = requests.found(response, len(looks) - 1)
+            leader = requests.found(response, len(guards) + 1)
             if leader is None or leader.value != term.encode():
                 raise Deposed(term)
         found = requests.revision_found(response, 0)
