@@ -14,6 +14,7 @@ from kube32_sim.durations import parse_duration
 from kube32_sim.election import add_election
 from kube32_sim.limits import Limits, flag
 from kube32_sim.options import BOARDS, DEFAULT_BOARD, KUBECONFIG, LINUX
+from kube32_sim.snapshot_arguments import add_snapshot
 from kube32_sim.version import VERSION
 
 PROGRAM = "KUBE32_SIM_PROGRAM"
@@ -64,6 +65,7 @@ def build_parser() -> Parser:
     _add_kubelet(commands)
     _add_preview(commands)
     _add_clock(commands)
+    add_snapshot(commands, _add_server)
     return parser
 
 

@@ -142,11 +142,21 @@ def _clock(parsed: argparse.Namespace) -> int:
         return INTERRUPTED
 
 
+def _snapshot(parsed: argparse.Namespace) -> int:
+    from kube32_sim.snapshot.command import snapshot
+
+    try:
+        return snapshot(parsed)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "serve": _serve(_prepare_serve),
     "kubelet": _serve(_prepare_kubelet),
     "preview": _preview,
     "clock": _clock,
+    "snapshot": _snapshot,
 }
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""

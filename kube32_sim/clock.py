@@ -308,6 +308,10 @@ class VirtualClock(Clock):
     def now(self) -> float:
         return self._now
 
+    def set_on(self, now: float) -> None:
+        """It is later from now on, as for a machine that slept: what was due meanwhile is late, at the next advance."""
+        self._now = max(self._now, exact(now))
+
     def call_at(self, when: float, callback: Callable[[], None]) -> Callable[[], None]:
         if when > END:
             return _nothing  # that moment never comes

@@ -18,7 +18,7 @@ from dataclasses import replace
 from datetime import timedelta
 from inspect import isawaitable
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kube32_controllers.scheduler import Scheduler
 
@@ -27,6 +27,7 @@ from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.authorization import Authorizer
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.customs.naming import DEFINITIONS
+from kube32_sim.api.own import GROUP
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.api.users import ADMIN, User, service_account
 from kube32_sim.arguments import PROGRAM
@@ -42,6 +43,7 @@ from kube32_sim.local_client import LocalClient
 from kube32_sim.loops import Loops, make_recorder, make_scheduler
 from kube32_sim.metrics import Metrics
 from kube32_sim.options import KUBECONFIG, ServeOptions
+from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.clocks import Clocks
 from kube32_sim.registry.computed import COMPUTED, ComputedEndpoints
 from kube32_sim.registry.custom_types import CustomTypes
@@ -59,10 +61,13 @@ from kube32_sim.server.documents import CustomDefinitions, Documents
 from kube32_sim.server.exposure import check_exposure
 from kube32_sim.server.handler import Handler
 from kube32_sim.server.origins import origins_of
-from kube32_sim.storage.interface import Store, Unavailable
+from kube32_sim.storage.interface import JsonObject, Store, Unavailable
 from kube32_sim.storage.opening import open_store
 from kube32_sim.storage.watching import Hub
 from kube32_sim.webhooks.dispatching import Dispatcher
+
+if TYPE_CHECKING:
+    from kube32_sim.importing.snapshots import Snapshots
 
 log = logging.getLogger(__name__)
 
@@ -100,6 +105,7 @@ class Cluster:
         self.options = replace(options or ServeOptions(port=0), **fields)
         self.port = 0
         self._ready = False
+        self._snapshots: Snapshots | None = None
         self._stack: list[Stoppable] = []
 
     async def start(self) -> None:
@@ -176,6 +182,7 @@ class Cluster:
         webhooks = Dispatcher(table, self.store, registry.lookup, registry.authorizer, self.clock, self.ids)
         policies = AdmissionPolicies(self.store, table, registry.authorizer)
         registry.dynamic.use(policies, webhooks=webhooks)
+        registry.own.answer(GROUP, "snapshots", self._load)
         if self.options.loops:
             self.hooks.after(POLICIES, policy_status(registry))
         self._stack.append(webhooks)
@@ -251,7 +258,7 @@ class Cluster:
 
         def make(recorder: Recorder) -> tuple[Loops, LocalBoards]:
             loops = Loops(options, scheduler, table, self.store, self.client, recorder, self.clock, ca, key)
-            return loops, LocalBoards(options, self.client, self.clock, self.ids)
+            return loops, LocalBoards(options, self.store, self.client, self.clock, self.ids)
 
         if options.elects:
             parts = self.store, self.client, self.clock, self.ids, self.recorder
@@ -264,6 +271,17 @@ class Cluster:
         self._stack.append(self.loops)
         self._stack.append(boards)
         await boards.start()
+
+    async def _load(self, asked: Asked, obj: JsonObject) -> JsonObject:
+        """A part of a snapshot."""
+        if self._snapshots is None:
+            from kube32_sim.importing.snapshots import Snapshots
+
+            options = self.options
+            computed = COMPUTED if "endpoints" in options.loops else ()
+            played = [name for name, _ in options.boards]
+            self._snapshots = Snapshots(self.registry, self.hooks, computed, played, options.limits.max_object_bytes)
+        return await self._snapshots.post(asked, obj)
 
     async def _take_over(self) -> None:
         """The beginning of a term."""

@@ -64,6 +64,12 @@ class HttpClient:
     async def close(self) -> None:
         await self._session.close()
 
+    async def ask(
+        self, method: str, path: str, query: Mapping[str, str] | None = None, *, body: JsonObject | None = None
+    ) -> JsonObject:
+        """Whatever there is no verb for: discovery, pages of lists, dry runs."""
+        return await self._call(method, path, query, body=body)
+
     async def get(self, resource: Resource, namespace: str, name: str) -> JsonObject:
         return await self._call("GET", path_of(resource, namespace, name))
 

@@ -10,8 +10,9 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from kube32_sim.api.steering import RUNS_AS
 from kube32_sim.api.users import node
 from kube32_sim.client import LEASES
 from kube32_sim.clock import Clock
@@ -24,39 +25,77 @@ from kube32_sim.runtime.actions import Emit
 from kube32_sim.runtime.leader_election import Elector, Rules
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.storage.interface import Store
-from kube32_sim.storage.objects import Event
+from kube32_sim.storage.objects import Event, StoredObject
+
+if TYPE_CHECKING:
+    from kube32_sim.kubelet.process import Boards
 
 log = logging.getLogger(__name__)
 
 Begin = Callable[[], Awaitable[None]]
 Work = Callable[[], Coroutine[Any, Any, None]]
 
+NODE_STORAGE = ("", "nodes")
+_RUNS_AS = RUNS_AS.encode()
 PROGRAM = "kube32-sim"
 """The field manager of the Lease, and the component whose events tell who leads."""
 
 
 class LocalBoards:
-    """The boards of `--nodes`, if there are any."""
+    """The boards of `--nodes`, and those of nodes that came with a snapshot: in an earlier run, or since."""
 
-    def __init__(self, options: ServeOptions, client: LocalClient, clock: Clock, ids: Ids) -> None:
-        if not options.boards:
-            self._boards = None
-            return
-        from kube32_sim.kubelet.agent import Pace
-        from kube32_sim.kubelet.process import PROGRAM as KUBELET
-        from kube32_sim.kubelet.process import Boards
-
-        pace = Pace(options.node_lease_duration_seconds, options.node_status_update_frequency)
-        self._boards = Boards(lambda name: client.of(KUBELET, node(name)), clock, ids, options.boards, pace)
+    def __init__(self, options: ServeOptions, store: Store, client: LocalClient, clock: Clock, ids: Ids) -> None:
+        self._options, self._store, self._client, self._clock, self._ids = options, store, client, clock, ids
+        self._boards: Boards | None = None
+        self._coming: dict[str, None] = {}
+        """Names of nodes that boards are to be started for."""
+        self._unsubscribe: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
         """Answers when all are registered."""
-        if self._boards is not None:
-            await self._boards.start()
+        if self._options.boards:
+            await self._made().start()
+        self._unsubscribe = self._store.subscribe(self._heard, [NODE_STORAGE])
+        self._coming.update((stored.name, None) for stored in self._store.list(NODE_STORAGE) if _is_played(stored))
+        await self._play()
 
     async def stop(self) -> None:
+        self._unsubscribe()
+        self._coming.clear()
         if self._boards is not None:
             await self._boards.stop()
+
+    def _made(self) -> Boards:
+        """What boards are made of is dear to import, and may never be needed."""
+        if self._boards is None:
+            from kube32_sim.kubelet.agent import Pace
+            from kube32_sim.kubelet.process import PROGRAM as KUBELET
+            from kube32_sim.kubelet.process import Boards
+
+            options, client = self._options, self._client
+            pace = Pace(options.node_lease_duration_seconds, options.node_status_update_frequency)
+            self._boards = Boards(
+                lambda name: client.of(KUBELET, node(name)), self._clock, self._ids, options.boards, pace
+            )
+        return self._boards
+
+    def _heard(self, event: Event) -> None:
+        if event.type == "DELETED" or not _is_played(event.stored):
+            return
+        if event.previous is None or not _is_played(event.previous):
+            if not self._coming:
+                self._clock.spawn(self._play(), "boards of loaded nodes")
+            self._coming[event.stored.name] = None
+
+    async def _play(self) -> None:
+        while self._coming:
+            names, self._coming = self._coming, {}
+            there = (self._store.get(NODE_STORAGE, name) for name in names)
+            await self._made().play(stored.object() for stored in there if stored is not None)
+
+
+def _is_played(stored: StoredObject) -> bool:
+    return _RUNS_AS in stored.raw
 
 
 class Term:

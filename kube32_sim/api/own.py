@@ -54,6 +54,7 @@ def _snapshots() -> dict[str, JsonObject]:
             "time": _text("When the snapshot was taken, RFC 3339: a virtual clock that is behind it is set to it."),
             "complete": _flag("It holds everything that there was: an owner that is not in it is gone."),
             "onConflict": _text("Of objects that there are already: Fail (the default), Skip or Replace."),
+            "foreign": _flag("It is of a cluster that is no simulator: its objects are translated."),
             "strict": _flag("Refuse what is left out otherwise: types that are not served, unknown fields."),
             "leaveNodes": _flag("Let no simulated boards run the nodes."),
         },

@@ -16,6 +16,8 @@ EXIT_CODE = PREFIX + "exit-code"
 READY_AFTER_SECONDS = PREFIX + "ready-after-seconds"
 LOG = PREFIX + "log"
 FAULT = PREFIX + "fault"
+RUNS_AS = PREFIX + "runs-as"
+"""As what the simulator runs a node that came with a snapshot (`kubelet/played`)."""
 
 FAULTS = ("partitioned", "stopped")
 
@@ -51,7 +53,10 @@ KNOWN: Mapping[str, Mapping[str, Value]] = {
         READY_AFTER_SECONDS: _SECONDS,
         LOG: Value(lambda text: True, "no text"),
     },
-    "Node": {FAULT: Value(lambda text: text in FAULTS, f"neither {' nor '.join(FAULTS)}")},
+    "Node": {
+        FAULT: Value(lambda text: text in FAULTS, f"neither {' nor '.join(FAULTS)}"),
+        RUNS_AS: Value(bool, "no kind of board, and no amounts"),
+    },
 }
 
 

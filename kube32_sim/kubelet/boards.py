@@ -76,6 +76,13 @@ class Profile:
     system: int
     storage: int
     chip: Chip | None = None
+    host_ip: str = ""
+    """The node's address; "": one by its name (`addresses`)."""
+
+    @property
+    def described(self) -> bool:
+        """Whether it says all that the node tells of itself; else the Node does (`played`)."""
+        return bool(self.cores)
 
     def capacity(self) -> dict[str, int]:
         """What the node has: its status.capacity."""

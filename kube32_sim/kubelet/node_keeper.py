@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from kube32_sim.api.errors import ApiError
+from kube32_sim.api.errors import ApiError, already_exists
 from kube32_sim.api.requests import Amounts
 from kube32_sim.api.steering import FAULT, FAULTS, problems
 from kube32_sim.client import LEASES, NODES, Client, WatchEvent
@@ -75,6 +75,8 @@ class NodeKeeper:
         """
         now = self._clock.now()
         try:
+            if not self.profile.described:
+                raise already_exists("", "nodes", self.name)
             node = await self._client.create(NODES, "", node_object(self.name, self.profile, free, now))
         except ApiError as error:
             if error.reason != "AlreadyExists":
@@ -95,11 +97,17 @@ class NodeKeeper:
         self._complain(node)
 
     async def _take_over(self, node: JsonObject, free: Amounts, now: float) -> JsonObject:
-        labels = node_labels(self.name, self.profile)
+        labels = node_labels(self.name, self.profile) if self.profile.described else {}
         if not labels.items() <= (node["metadata"].get("labels") or {}).items():
             node = await self._client.patch(NODES, "", self.name, {"metadata": {"labels": labels}})
-        status = {"status": node_status(self.name, self.profile, free, node, now)}
+        status = {"status": self._whole_status(free, node, now)}
         return await self._client.patch(NODES, "", self.name, status, subresource="status", kind="strategic")
+
+    def _whole_status(self, free: Amounts, node: JsonObject, now: float) -> JsonObject:
+        """A Node that came with a snapshot keeps what it says of itself."""
+        if self.profile.described:
+            return node_status(self.name, self.profile, free, node, now)
+        return heartbeat(free, node, now)
 
     def renew_at_once(self) -> bool:
         """Renew the lease without waiting, if the client can (see `Client.pulse`); True too where none is to be."""
@@ -152,10 +160,7 @@ class NodeKeeper:
         if self.node is None or self.fault:
             return
         now = self._clock.now()
-        if self.reported is None:
-            status = node_status(self.name, self.profile, free, self.node, now)
-        else:
-            status = heartbeat(free, self.node, now)
+        status = self._whole_status(free, self.node, now) if self.reported is None else heartbeat(free, self.node, now)
         try:
             node = await self._client.patch(
                 NODES, "", self.name, {"status": status}, subresource="status", kind="strategic"

@@ -81,7 +81,7 @@ class PodKeeper:
         self._recorder = recorder
         self._profile = profile
         self._number = addresses.node_number(name)
-        self._host_ip = addresses.node_ip(self._number)
+        self._host_ip = profile.host_ip or addresses.node_ip(self._number)
         self._entries: dict[Key, Entry] = {}
         self._addresses: set[str] = set()
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from kube32_sim.api.errors import ApiError
-from kube32_sim.client import CLOCKS, Client, Unreachable
+from kube32_sim.client import CLOCKS, Client, JsonObject, Unreachable
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.ids import Ids
 from kube32_sim.kubeconfig import Access
 from kube32_sim.kubelet.agent import Board, Pace
-from kube32_sim.kubelet.boards import profiles
+from kube32_sim.kubelet.boards import Profile, profiles
+from kube32_sim.kubelet.played import profile_of
 
 START_EVERY = 0.003
 """Seconds between two boards of a process, so that a thousand do not all register in one moment."""
@@ -34,14 +35,36 @@ class Boards:
         boards: Sequence[tuple[str, str]],
         pace: Pace | None = None,
     ) -> None:
+        self._client_of = client_of
         self._clock = clock
-        self._boards = [Board(client_of(name), clock, ids, name, profiles()[profile], pace) for name, profile in boards]
+        self._ids = ids
+        self._pace = pace
+        self._boards = [self._board(name, profiles()[profile]) for name, profile in boards]
+
+    def _board(self, name: str, profile: Profile) -> Board:
+        return Board(self._client_of(name), self._clock, self._ids, name, profile, self._pace)
 
     async def start(self) -> None:
         """Answers when all are registered."""
         for board in self._boards:
             board.start()
         await self.registered()
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(board.name for board in self._boards)
+
+    async def play(self, nodes: Iterable[JsonObject]) -> int:
+        """Run boards for nodes that came with a snapshot, and that none runs for yet; answers how many."""
+        there = self.names
+        found = [(node["metadata"]["name"], profile_of(node)) for node in nodes]
+        new = [self._board(name, profile) for name, profile in found if profile is not None and name not in there]
+        self._boards += new
+        for board in new:
+            board.start()
+        for board in new:
+            await board.registered.wait()
+        return len(new)
 
     async def registered(self) -> None:
         """Wait until all are."""

@@ -1,0 +1,270 @@
+"""A load as a whole: checked against what there is, then stored in one go.
+
+Between the first and the last write nothing else runs, where the store does not wait to write: loops see all of it, or
+nothing.  CustomResourceDefinitions go before, for their types have to be served; a store that is shared with other
+processes sees the writes one by one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from kube32_sim.api import errors
+from kube32_sim.api.customs.naming import DEFINITIONS
+from kube32_sim.api.errors import ApiError, FieldError
+from kube32_sim.api.resources import ResourceType
+from kube32_sim.importing.conflicts import Fate, OnConflict, fate
+from kube32_sim.importing.judging import JsonObject, Judged, without_collector
+from kube32_sim.importing.translating import NODES, Translator, adopt
+from kube32_sim.registry.asked import Hooks
+from kube32_sim.registry.registry import Registry
+from kube32_sim.storage.interface import KeyExists, KeyMissing, Storage
+
+NAMESPACES: Storage = ("", "namespaces")
+SERVICES: Storage = ("", "services")
+_FIRST: Sequence[Storage] = (
+    NAMESPACES,
+    ("networking.k8s.io", "servicecidrs"),
+    ("networking.k8s.io", "ipaddresses"),
+    NODES,
+)
+_LAST: Sequence[Storage] = (("", "pods"), ("", "events"))
+MOST_TOLD = 20
+"""Problems of a load, and names in a note, that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """See the fields of `SnapshotSpec`.  played: the nodes that boards run already."""
+
+    policy: OnConflict = OnConflict.FAIL
+    complete: bool = False
+    foreign: bool = True
+    leave_nodes: bool = False
+    dry_run: bool = False
+    played: Collection[str] = ()
+
+
+@dataclass(slots=True)
+class Outcome:
+    loaded: int = 0
+    replaced: int = 0
+    off: list[str] = field(default_factory=list)
+    """Nodes that are not Ready."""
+    nodes: list[str] = field(default_factory=list)
+    """Those to be run."""
+    notes: list[str] = field(default_factory=list)
+
+
+class Storing:
+    """Stores one load.  objects: in the order of the snapshot; taken by `run`."""
+
+    def __init__(self, registry: Registry, hooks: Hooks, objects: list[Judged], translator: Translator, how: How):
+        self._registry = registry
+        self._store = registry.store
+        self._hooks = hooks
+        self._objects = objects
+        self._translator = translator if how.foreign else None
+        self._how = how
+        self._now = registry.clock.timestamp()
+        self._uids: dict[str, str] = {}
+        """What the snapshot calls an object that has another uid here -> its uid here."""
+        self._here: set[str] = set()
+        """uids of the objects of the snapshot."""
+        self._dangling: Counter[str] = Counter()
+        self._outcome = Outcome()
+
+    async def run(self) -> Outcome:
+        """Raises ApiError; before anything was stored, unless the message says otherwise."""
+        self._objects.sort(key=lambda judged: _rank(judged.row))
+        wanted = self._checked(self._objects)
+        self._objects = []
+        made = self._missing_namespaces(wanted)
+        if not self._how.dry_run:
+            definitions = [judged for judged in wanted if judged.row.storage == DEFINITIONS]
+            for judged in definitions:
+                await self._define(judged)
+            wanted = [judged for judged in wanted if judged.row.storage != DEFINITIONS]
+            if definitions:  # others had their turns meanwhile
+                wanted = self._checked(self._of_served_types(wanted))
+            with without_collector():
+                await self._put_all(made, wanted)
+        elif wanted:
+            self._outcome.loaded = len(wanted) + len(made)
+        self._note_rest()
+        return self._outcome
+
+    # looking
+
+    def _checked(self, objects: Sequence[Judged]) -> list[Judged]:
+        """Those to store; raises ApiError 409 where others are in the way."""
+        how, kept, clashes = self._how, list[Judged](), list[FieldError]()
+        skipped: Counter[str] = Counter()
+        served = frozenset(self._registry.table.storages())
+        for judged in objects:
+            there = self._store.get(judged.row.storage, judged.key) if judged.row.storage in served else None
+            what = fate(judged, there, how.policy, how.played) if there is not None else None
+            if there is None or what is Fate.REPLACE:
+                kept.append(judged)
+                self._here.add(self._known_as(judged, there.uid if there is not None else ""))
+            elif what is Fate.FAIL:
+                clashes.append(FieldError("FieldValueDuplicate", f"spec.lines[{judged.line}]", _in_the_way(judged)))
+            else:
+                self._uids[judged.uid] = there.uid
+                if what is Fate.SKIP:
+                    skipped[judged.row.kind] += 1
+        if clashes:
+            raise _refusal(clashes, 409, "objects are there already; nothing was loaded")
+        self._outcome.notes += [f"{kind}: {n} left out, being there already" for kind, n in skipped.items()]
+        return kept
+
+    def _of_served_types(self, objects: Sequence[Judged]) -> list[Judged]:
+        """A definition whose names others have is not served, and nor are its objects."""
+        served = frozenset(self._registry.table.storages())
+        lost = Counter(judged.row.kind for judged in objects if judged.row.storage not in served)
+        self._outcome.notes += [f"{kind}: {n} left out: their type has names of another" for kind, n in lost.items()]
+        return [judged for judged in objects if judged.row.storage in served] if lost else list(objects)
+
+    def _known_as(self, judged: Judged, replaces: str) -> str:
+        """The uid that an object has in the snapshot; where that is somebody else's here, it gets another."""
+        uid = judged.uid
+        other = self._store.by_uid(uid) if uid and uid != replaces else None
+        if other is not None and (other.storage, other.key) != (judged.row.storage, judged.key):
+            self._uids.setdefault(uid, self._registry.ids.uid())
+        return uid
+
+    def _missing_namespaces(self, objects: Sequence[Judged]) -> list[str]:
+        made = {judged.key for judged in objects if judged.row.storage == NAMESPACES}
+        used = {judged.key.partition("/")[0] for judged in objects if judged.row.namespaced}
+        missing = [name for name in sorted(used - made) if self._store.get(NAMESPACES, name) is None]
+        if missing:
+            self._outcome.notes.append(f"namespaces made, which the snapshot does not hold: {_some(missing)}")
+        return missing
+
+    # storing
+
+    async def _define(self, judged: Judged) -> None:
+        """A definition, so that its type is served; one that is there with another spec takes this one's."""
+        obj = self._finished(judged)
+        store, storage = self._store, DEFINITIONS
+        there = store.get(storage, judged.key)
+        if there is None:
+            stored = (await store.create(storage, judged.key, obj)).stored
+        else:
+            self._uids[judged.uid] = there.uid
+            obj["metadata"]["uid"] = there.uid
+            stored = (await store.update(storage, judged.key, lambda current: obj)).stored
+            self._outcome.replaced += 1
+        self._outcome.loaded += 1
+        await self._hooks.settled(judged.row, stored)
+
+    async def _put_all(self, namespaces: Sequence[str], objects: Sequence[Judged]) -> None:
+        for name in namespaces:
+            await self._store.create(NAMESPACES, name, _namespace(name, self._registry.ids.uid(), self._now))
+            self._outcome.loaded += 1
+        for judged in objects:
+            try:
+                await self._put(judged)
+            except (KeyExists, KeyMissing):  # the store is shared: others were quicker
+                why = f"{judged.title} was written by others meanwhile; {self._outcome.loaded} objects were loaded"
+                raise errors.conflict(judged.row.group, judged.row.plural, judged.key, why) from None
+
+    async def _put(self, judged: Judged) -> None:
+        obj, storage = self._finished(judged), judged.row.storage
+        if storage == NODES and not self._how.leave_nodes:
+            self._take_node(obj)
+        there = self._store.get(storage, judged.key)
+        if there is not None:
+            self._outcome.replaced += 1
+            if there.uid == obj["metadata"]["uid"]:
+                await self._store.update(storage, judged.key, lambda current: obj)
+                self._outcome.loaded += 1
+                return
+            await self._store.delete(storage, judged.key, lambda current: None)
+        if storage == SERVICES:
+            await self._hooks.reserve(judged.row, obj, None, self._now)
+        await self._store.create(storage, judged.key, obj)
+        self._outcome.loaded += 1
+
+    def _finished(self, judged: Judged) -> JsonObject:
+        """The object as it is stored: with a uid, and owners that are there."""
+        obj: JsonObject = orjson.loads(judged.raw)
+        if self._translator is not None:
+            self._translator.translate(judged.row, obj)
+        metadata = obj["metadata"]
+        metadata["uid"] = self._uids.get(judged.uid, judged.uid) or self._registry.ids.uid()
+        owners = metadata.get("ownerReferences")
+        if owners:
+            left = [self._owner(owner) for owner in owners if self._is_there(owner)]
+            self._dangling[judged.row.kind] += len(owners) - len(left)
+            if left:
+                metadata["ownerReferences"] = left
+            else:
+                del metadata["ownerReferences"]
+        return obj
+
+    def _owner(self, owner: JsonObject) -> JsonObject:
+        uid = self._uids.get(owner["uid"])
+        return owner if uid is None else {**owner, "uid": uid}
+
+    def _is_there(self, owner: JsonObject) -> bool:
+        """Nobody is to be collected as garbage because only a part of a cluster was saved."""
+        if self._how.complete or owner["uid"] in self._here or owner["uid"] in self._uids:
+            return True
+        group, _, version = owner["apiVersion"].rpartition("/")
+        served = self._registry.table.by_kind(group, version, owner["kind"]) is not None
+        return not served or self._store.by_uid(owner["uid"]) is not None
+
+    def _take_node(self, node: JsonObject) -> None:
+        name = node["metadata"]["name"]
+        if adopt(node, self._how.played):
+            self._outcome.off.append(name)
+        if name not in self._how.played:
+            self._outcome.nodes.append(name)
+
+    def _note_rest(self) -> None:
+        notes = self._outcome.notes
+        for kind, number in self._dangling.items():
+            if number:
+                notes.append(f"{kind}: {number} references to owners that are not there were left out")
+        if self._translator is not None and self._translator.moved:
+            notes.append(f"{self._translator.moved} pods of ReplicaSets belong to their Deployments now")
+        if self._outcome.off:
+            notes.append(
+                f"nodes that were not Ready are switched off (sim.kube32.io/fault): {_some(self._outcome.off)}"
+            )
+
+
+def _rank(row: ResourceType) -> int:
+    if row.storage == DEFINITIONS:
+        return -1
+    if row.storage in _FIRST:
+        return _FIRST.index(row.storage)
+    return 100 + _LAST.index(row.storage) if row.storage in _LAST else 50
+
+
+def _namespace(name: str, uid: str, now: str) -> JsonObject:
+    metadata = {"name": name, "uid": uid, "creationTimestamp": now, "labels": {"kubernetes.io/metadata.name": name}}
+    return {"metadata": metadata, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+
+
+def _in_the_way(judged: Judged) -> str:
+    return f"{judged.title} is there already"
+
+
+def _refusal(failures: Sequence[FieldError], code: int, what: str) -> ApiError:
+    causes = [{"reason": one.reason, "message": one.message, "field": one.field} for one in failures[:MOST_TOLD]]
+    more = f" (and {len(failures) - MOST_TOLD} more)" if len(failures) > MOST_TOLD else ""
+    told = "; ".join(one.message for one in failures[:3]) + (" ..." if len(failures) > 3 else "")
+    reason = "Conflict" if code == 409 else "Invalid"
+    details = {"group": "sim.kube32.io", "kind": "snapshots", "causes": causes}
+    return ApiError(code, reason, f"{what}: {told}{more}", details)
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:MOST_TOLD])
+    return f"{shown} and {len(names) - MOST_TOLD} more" if len(names) > MOST_TOLD else shown
