@@ -10,7 +10,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import at_rest, boards, clock, customs, lists, rbac, requests, scheduling, watches
+from benchmarks import at_rest, boards, clock, customs, etcd, lists, rbac, requests, scheduling, watches
 from benchmarks.kestrel import KESTREL
 from benchmarks.measuring import Bench, Figure
 from benchmarks.table import amount, table, to_json
@@ -41,6 +41,9 @@ BENCHMARKS: dict[str, Benchmark] = {
     "day": clock.day,
     "failure": clock.failure,
     "rbac": rbac.decisions,
+    "etcd-writes": etcd.writes,
+    "etcd-lag": etcd.lag,
+    "etcd-reads": etcd.reads,
     **KESTREL,
 }
 
