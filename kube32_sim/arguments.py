@@ -221,7 +221,13 @@ def _add_control_plane(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--service-node-port-range", default="30000-32767", metavar="A-B", help="node ports (default: %(default)s)"
     )
-    group.add_argument("--store", default="memory", metavar="URL", help="where objects are kept: memory, sqlite:FILE, or etcd://HOST:PORT[,HOST:PORT...][/PREFIX] (default: %(default)s)")
+    group.add_argument(
+        "--store",
+        default="memory",
+        metavar="URL",
+        help="where objects are kept: memory, sqlite:FILE or etcd://HOST:PORT[,HOST:PORT...][/PREFIX] "
+        "(default: %(default)s)",
+    )
     group.add_argument(
         "--clock",
         default="real",

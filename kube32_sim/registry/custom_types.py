@@ -83,7 +83,10 @@ class CustomTypes:
         for stored in definitions:
             await self._go_on_with(stored)
         for group in {stored.object()["spec"].get("group", "") for stored in self._store.list(API_SERVICES)}:
-            await self._drop_api_services_left(group)
+            try:
+                await self._drop_api_services_left(group)
+            except errors.ApiError as error:
+                log.warning("the APIServices of %s are left as they are at the start: %s", group, error.message)
 
     async def _go_on_with(self, stored: StoredObject) -> None:
         """One that was stored before we started; its status may not be, and its deletion may be under way.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kube32_sim.cli import main
+from kube32_sim.cli import run as run_command
 from tests.support.documents import commands, run, timeless, user_environment
 from tests.support.servers import CLONE, Server, doomed_server, running_server
 
@@ -62,7 +62,7 @@ def assert_there(server: Server) -> None:
 def refusal(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """The one line of a start that cannot be."""
     kubeconfig = str(path.parent / "other-kubeconfig")
-    code = main(["serve", "--port", "0", "--kubeconfig", kubeconfig, *BARE, "--store", f"sqlite:{path}"])
+    code = run_command(["serve", "--port", "0", "--kubeconfig", kubeconfig, *BARE, "--store", f"sqlite:{path}"])
     out, error = capsys.readouterr()
     assert (code, out) == (1, "")
     assert error.startswith("kube32-sim: --store: ")

@@ -13,6 +13,7 @@ from kube32_sim.client import NAMESPACES, Resource
 from kube32_sim.cluster import Cluster
 from kube32_sim.http_client import HttpClient
 from kube32_sim.kubeconfig import Access
+from kube32_sim.storage.objects import StoredObject
 from tests.support.definitions import CRDS, custom, definition, object_schema, served, version
 from tests.support.objects import MAPS, config_map
 from tests.support.restarting import Outliving
@@ -28,6 +29,10 @@ ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles")
 
 async def names(cluster: Cluster, resource: Resource, namespace: str = "") -> list[str]:
     return [each["metadata"]["name"] for each in (await cluster.client.list(resource, namespace)).items]
+
+
+def without(found: StoredObject, part: str) -> JsonObject:
+    return {name: value for name, value in found.copy().items() if name != part}
 
 
 SIZED = object_schema(spec=object_schema(size={"type": "integer", "maximum": 10}))
@@ -84,9 +89,7 @@ async def test_one_that_nobody_has_accepted_yet_is_accepted_at_the_start(tmp_pat
         await client.create(CRDS, "", definition())
         await client.create(CRDS, "", definition("gadgets", "Gadget", group="gone.com"))
         crds = ("apiextensions.k8s.io", "customresourcedefinitions")
-        await store.update(
-            crds, "widgets.example.com", lambda found: {k: v for k, v in found.copy().items() if k != "status"}
-        )
+        await store.update(crds, "widgets.example.com", lambda found: without(found, "status"))
         await store.delete(("apiregistration.k8s.io", "apiservices"), "v1.example.com", lambda _: None)
         await store.delete(crds, "gadgets.gone.com", lambda _: None)
         cluster = await kept.restart()
@@ -95,6 +98,35 @@ async def test_one_that_nobody_has_accepted_yet_is_accepted_at_the_start(tmp_pat
         assert await names(cluster, WIDGETS) == []
         services = await names(cluster, API_SERVICES)
         assert ("v1.example.com" in services, "v1.gone.com" in services) == (True, False)
+
+
+async def test_a_definition_that_a_webhook_holds_up_keeps_no_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Outliving(tmp_path, **BARE) as kept:
+        client, store = kept.cluster.client, kept.cluster.store
+        await client.create(CRDS, "", definition())
+        await client.create(CRDS, "", definition("gadgets", "Gadget", group="gone.com"))
+        await client.create(CRDS, "", definition("things", "Thing", group="fine.com"))
+        hook = {
+            "name": "away.example.com",
+            "clientConfig": {"url": "https://127.0.0.1:1/"},
+            "rules": [rule(["*"], ["*"], "*", "*")],
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        await client.create(VALIDATING, "", {"metadata": {"name": "away"}, "webhooks": [hook]})
+        crds = ("apiextensions.k8s.io", "customresourcedefinitions")
+        await store.update(crds, "widgets.example.com", lambda found: without(found, "status"))
+        await store.delete(crds, "gadgets.gone.com", lambda _: None)
+        cluster = await kept.restart()
+        assert await names(cluster, served("things", group="fine.com")) == []
+        assert "definition widgets.example.com is left as it is" in caplog.text
+        assert "APIServices of gone.com are left as they are" in caplog.text
+        await cluster.client.delete(VALIDATING, "", "away")
+        cluster = await kept.restart()
+        assert await names(cluster, WIDGETS) == []
+        assert "v1.gone.com" not in await names(cluster, API_SERVICES)
 
 
 async def test_webhooks_are_asked_and_policies_obeyed(tmp_path: Path) -> None:
@@ -147,7 +179,7 @@ async def test_what_follows_from_a_policy_or_role_is_made_up_for(tmp_path: Path)
         await client.create(ROLES, "", {"metadata": {"name": "whole"}, **whole})
         assert (await client.get(ROLES, "", "whole"))["rules"] == rules
         policies = ("admissionregistration.k8s.io", "validatingadmissionpolicies")
-        await store.update(policies, "p", lambda found: {k: v for k, v in found.copy().items() if k != "status"})
+        await store.update(policies, "p", lambda found: without(found, "status"))
         await store.update(
             ("rbac.authorization.k8s.io", "clusterroles"), "whole", lambda found: {**found.copy(), "rules": []}
         )

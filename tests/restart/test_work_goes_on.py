@@ -11,8 +11,8 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.client import DAEMONSETS, DEPLOYMENTS, EVENTS, JOBS, NAMESPACES, NODES, PODS, SERVICES, Client, Resource
 from kube32_sim.cluster import Cluster
 from tests.support.objects import MAPS, config_map, pod, service
-from tests.support.restarting import Outliving
-from tests.support.scenario import template, workload
+from tests.support.restarting import Outliving, contents
+from tests.support.scenario import begin, suffer, template, workload
 
 JsonObject = dict[str, Any]
 QUOTAS = Resource("", "v1", "resourcequotas")
@@ -242,3 +242,23 @@ async def test_generations_and_managed_fields_are_what_they_were(tmp_path: Path)
         assert [*(await client.list(DEPLOYMENTS)).items, *(await client.list(PODS)).items] == before
         node = await client.get(NODES, "", "esp32-0")
         assert {entry["manager"] for entry in node["metadata"]["managedFields"]} == {"kubelet"}
+
+
+async def test_the_same_story_with_the_same_restarts_is_the_same(tmp_path: Path) -> None:
+    """On a virtual clock, to the byte."""
+
+    async def story(directory: Path, port: int) -> tuple[dict[tuple[str, str, str], bytes], int]:
+        async with Outliving(directory, nodes=3, port=port) as kept:
+            port = kept.cluster.port
+            for part in (begin, suffer):
+                await part(kept.cluster.client, kept.cluster.advance)
+                await kept.restart(port=port)
+                await kept.cluster.advance("7s")
+            await kept.cluster.settle()
+            return contents(kept.cluster), port
+
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    one, port = await story(tmp_path / "one", 0)
+    other, _ = await story(tmp_path / "other", port)
+    assert one == other
