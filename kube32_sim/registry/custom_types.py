@@ -241,6 +241,7 @@ class CustomTypes:
             self._table.remove(row)
         made = rows_of(crd, served.type)
         before, served.rows, served.made_of = served.rows, [] if self._hidden(made[0]) else made, made_of
+        served.told_of = b""
         for row in served.rows:
             self._table.add(row)
         for first in served.rows[:1]:

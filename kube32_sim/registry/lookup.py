@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kube32_sim.storage.interface import JsonObject, KeyMissing, Storage, Store
+from kube32_sim.storage.objects import StoredObject
 
 
 async def still_there(store: Store, storage: Storage, key: str) -> bool:
@@ -14,6 +15,19 @@ async def still_there(store: Store, storage: Storage, key: str) -> bool:
     except KeyMissing:
         return False
     return True
+
+
+async def removed(store: Store, seen: StoredObject) -> StoredObject:
+    """Its last state, of an object that is to go now; whoever was quicker did the same."""
+
+    def the_same(current: StoredObject) -> None:
+        if current.uid != seen.uid:
+            raise KeyMissing(seen.key)
+
+    try:
+        return (await store.delete(seen.storage, seen.key, the_same)).stored
+    except KeyMissing:
+        return seen
 
 
 class StoreLookup:

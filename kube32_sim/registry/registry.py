@@ -32,7 +32,7 @@ from kube32_sim.registry.asked import Asked, Computed, Hooks, Result
 from kube32_sim.registry.deletion import background, check_preconditions, plan_deletion
 from kube32_sim.registry.dynamic_admission import DynamicAdmission, Through
 from kube32_sim.registry.identity import check_named, fit_namespace, generated_name, precondition_failed, taken
-from kube32_sim.registry.lookup import StoreLookup, still_there
+from kube32_sim.registry.lookup import StoreLookup, removed, still_there
 from kube32_sim.registry.own import Own
 from kube32_sim.registry.steps import Change, Steps, Update
 from kube32_sim.registry.waiting import ATTEMPTS, Admitted, Waiting, named_anew, retried
@@ -369,7 +369,7 @@ class Registry:
             concerned = not asked.subresource and self.dynamic.concerns(row, "", DELETE)  # evictions were asked about
             stored = await (retried(asked, wait_and_write) if concerned else write())
             if outcome.removed and not outcome.at_once and not options.dry_run:
-                stored = (await self.store.delete(row.storage, asked.key, lambda current: None)).stored
+                stored = await removed(self.store, stored)
         except KeyMissing:
             raise errors.not_found(row.group, row.plural, asked.name) from None
         warnings = (*warnings, *(admitted.warnings if admitted is not None else ()))

@@ -66,7 +66,7 @@ def running_server(directory: Path, *options: str, token: str = "") -> Iterator[
     kubeconfig, log = directory / "kubeconfig", directory / "server.log"
     process = start_command(["serve", "--port", "0", "--kubeconfig", str(kubeconfig), *options], log)
     try:
-        url = _ready_line(process, log)
+        url = ready_line(process, log)
         yield Server(url, kubeconfig, log, process.pid, token)
         _stop(process, log)
     finally:
@@ -79,7 +79,7 @@ def doomed_server(directory: Path, *options: str) -> Iterator[Server]:
     kubeconfig, log = directory / "kubeconfig", directory / "server.log"
     process = start_command(["serve", "--port", "0", "--kubeconfig", str(kubeconfig), *options], log)
     try:
-        url = _ready_line(process, log)
+        url = ready_line(process, log)
         yield Server(url, kubeconfig, log, process.pid)
         process.kill()
         code = process.wait(timeout=START_PATIENCE)
@@ -98,7 +98,8 @@ def put_away(process: subprocess.Popen[str]) -> None:
     process.stdout.close()
 
 
-def _ready_line(process: subprocess.Popen[str], log: Path) -> str:
+def ready_line(process: subprocess.Popen[str], log: Path) -> str:
+    """The address in the line that says that it is ready."""
     assert process.stdout is not None
     too_late = threading.Timer(START_PATIENCE, process.kill)
     too_late.start()
