@@ -248,7 +248,7 @@ async def test_the_same_story_with_the_same_restarts_is_the_same(tmp_path: Path)
     """On a virtual clock, to the byte."""
 
     async def story(directory: Path, port: int) -> tuple[dict[tuple[str, str, str], bytes], int]:
-        async with Outliving(directory, nodes=3, port=port) as kept:
+        async with Outliving(directory, nodes=4, port=port) as kept:
             port = kept.cluster.port
             for part in (begin, suffer):
                 await part(kept.cluster.client, kept.cluster.advance)
