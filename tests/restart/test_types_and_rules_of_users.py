@@ -111,7 +111,7 @@ async def test_a_definition_that_a_webhook_holds_up_keeps_no_start(
         hook = {
             "name": "away.example.com",
             "clientConfig": {"url": "https://127.0.0.1:1/"},
-            "rules": [rule(["*", "*/*"], ["*"], "*", "*")],
+            "rules": [rule(["*/*"], ["*"], "*", "*")],
             "sideEffects": "None",
             "admissionReviewVersions": ["v1"],
         }
