@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from kube32_sim.options import KUBECONFIG, CommandError
 
@@ -113,7 +114,7 @@ def _own_server(path: Path) -> str:
 def find_access(server: str = "", kubeconfig: str = "", environ: Mapping[str, str] = os.environ) -> Access:
     """The server to talk to: `--server`, `--kubeconfig`, `$KUBECONFIG`, then the file that `serve` writes."""
     if server:
-        return Access(server if "://" in server else f"http://{server}")
+        return _of_url(server if "://" in server else f"http://{server}")
     if kubeconfig:
         return read_access([Path(kubeconfig).expanduser()])
     listed = [Path(entry).expanduser() for entry in environ.get("KUBECONFIG", "").split(os.pathsep) if entry]
@@ -126,6 +127,17 @@ def find_access(server: str = "", kubeconfig: str = "", environ: Mapping[str, st
             f"there is no kubeconfig {path}: is a simulator running? --server or --kubeconfig name another cluster"
         )
     return read_access([path])
+
+
+def _of_url(url: str) -> Access:
+    """Name and password of a URL go their own way: the URL is shown in messages."""
+    scheme, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    if not at:
+        return Access(url)
+    name, _, password = user.partition(":")
+    return Access(f"{scheme}://{host}{slash}{path}", username=unquote(name), password=unquote(password))
 
 
 def read_access(paths: list[Path]) -> Access:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kube32_sim.cluster import Cluster
-from kube32_sim.kubeconfig import Access, write_kubeconfig
+from kube32_sim.kubeconfig import Access, find_access, write_kubeconfig
 from kube32_sim.options import OptionError, ServeOptions
 from kube32_sim.registry.tokens import Tokens
 from kube32_sim.server.authentication import read_tokens
@@ -90,6 +90,13 @@ def test_a_kubeconfig_is_never_readable_while_it_is_written(tmp_path: Path, monk
 def test_secrets_are_not_shown_with_what_holds_them() -> None:
     access = Access("http://x", token="marker-1", client_key=b"marker-2", password="marker-3")
     assert "marker" not in repr(access)
+
+
+def test_a_password_in_a_url_is_not_a_part_of_the_address() -> None:
+    access = find_access("https://ann:mark%40er@sim.example.com:6443/base", "", {})
+    assert (access.server, access.username) == ("https://sim.example.com:6443/base", "ann")
+    assert access.password == "mark@er"
+    assert find_access("sim.example.com", "", {}) == Access("http://sim.example.com")
 
 
 # tokens

@@ -206,6 +206,13 @@ def test_no_address_is_not_every_address(host: str) -> None:
         ServeOptions(host=host, allow_anonymous=True)
 
 
+async def test_programs_on_other_ports_of_this_machine_may_be_let_in() -> None:
+    options = ServeOptions(port=0, nodes=0, controllers="none", allowed_hosts=["localhost"])
+    async with Cluster(options) as cluster:
+        for origin, code in (("http://localhost:3000", 200), ("http://127.0.0.1:3000", 403), ("null", 403)):
+            assert (await asked(cluster, Host="localhost:6443", Origin=origin)).status == code
+
+
 def test_how_many_hosts_are_remembered() -> None:
     origins = Origins("127.0.0.1")
     for port in range(3000):
