@@ -20,6 +20,7 @@ from benchmarks.measuring import BARE, Bench, Figure
 
 if TYPE_CHECKING:
     from kube32_sim.storage.etcd.store import EtcdStore
+    from kube32_sim.storage.objects import Event
 
 MAPS = ("", "configmaps")
 AT_ONCE = 32
@@ -75,7 +76,7 @@ async def writes(bench: Bench) -> list[Figure]:
     async with _etcd() as etcd:
         client = aetcd.Client(*etcd.endpoint)
         await client.connect()
-        for run in range(bench.runs):
+        for run in range(2 * bench.runs - 1):
 
             async def put(name: str, run: int = run) -> None:
                 await client.put(f"/alone/{run}/{name}".encode(), b"x" * SIZE)
@@ -93,7 +94,7 @@ async def writes(bench: Bench) -> list[Figure]:
         async with bench.server("--store", f"{etcd.url}/served", *BARE) as server:
             bodies = [create(CONFIG_MAPS, config_map(f"c-{number}")) for number in range(count)]
             served = await drive(server.port, bodies, AT_ONCE)
-    share, ours, alone = max(found)
+    share, ours, alone = sorted(found)[len(found) // 2]  # both sides vary with what else the machine does
     note = f"{ours:,.0f}/s beside {alone:,.0f}/s of aetcd alone; " + ", ".join(f"{one[0]:.0f} %" for one in found)
     percentiles = f"p50 {1000 * served.quantile(0.5):.1f} ms, p99 {1000 * served.quantile(0.99):.1f} ms"
     return [
@@ -109,7 +110,11 @@ async def lag(bench: Bench) -> list[Figure]:
     async with _etcd() as etcd:
         one, other = await _store(etcd, "/lag"), await _store(etcd, "/lag")
         heard: dict[str, float] = {}
-        other.subscribe(lambda event: heard.setdefault(event.stored.name, time.perf_counter()), [MAPS])
+
+        def hear(event: Event) -> None:
+            heard[event.stored.name] = time.perf_counter()
+
+        other.subscribe(hear, [MAPS])
 
         async def make(name: str) -> None:
             await one.create(MAPS, f"default/{name}", _object(name))
