@@ -41,7 +41,9 @@ ALLOWED = {
     # people and programs outside, who live in real time
     "kube32_sim/cluster.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/documents.py": {"kube32_sim.clock.RealClock"},
-    "kube32_sim/server/streaming.py": {"kube32_sim.clock.RealClock"},
+    "kube32_sim/server/streaming.py": {"kube32_sim.clock.RealClock", "asyncio.timeout"},
+    "kube32_sim/server/inflight.py": {"call_later", "time", "asyncio.timeout"},
+    "kube32_sim/server/connections.py": {"call_later", "time"},
     "kube32_sim/kubelet/process.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/storage/etcd/waiting.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/clock_command.py": {"kube32_sim.clock.RealClock"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -18,7 +19,7 @@ from tests.server.test_bounds_requests import MAPS, bounded, filled, handler_of,
 from tests.support.objects import MAPS as MAPS_TYPE
 from tests.support.objects import config_map
 from tests.support.waiting import eventually
-from tests.support.wire import connected, head
+from tests.support.wire import Wire, connected, head
 
 SLOW = head(f"POST {MAPS} HTTP/1.1", {"Host": "localhost", "Content-Length": "1000"}) + b"{"
 
@@ -182,6 +183,15 @@ def connections_of(cluster: Cluster) -> list[Any]:
     assert server._runner is not None
     assert server._runner.server is not None
     return server._runner.server.connections
+
+
+async def test_the_kernel_asks_whether_silent_peers_are_still_there(wire: Wire, bare: Cluster) -> None:
+    assert (await wire("GET", "/healthz")).status == 200
+    (connection,) = connections_of(bare)
+    peer = connection.transport.get_extra_info("socket")
+    assert peer.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) != 0
+    if hasattr(socket, "TCP_KEEPIDLE"):
+        assert peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 15
 
 
 # what slow readers leave
