@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from kube32_sim.api.errors import ApiError
 from kube32_sim.storage.etcd.requests import Transaction
 from kube32_sim.storage.fencing import Deposed, leading, taking
-from kube32_sim.storage.interface import Compacted, KeyExists, KeyMissing, Outrun, Remove, StoreError
+from kube32_sim.storage.interface import Compacted, KeyExists, KeyMissing, Outrun, Remove, StoreError, Unavailable
 from tests.storage.test_store_model import MAPS, PODS, Model, step
 from tests.support.etcd import Etcd, Stores, stores_on
 
@@ -363,3 +364,45 @@ async def test_objects_of_a_type_that_is_not_served_yet_are_kept_until_it_is(sto
     late = await stores.open()
     assert [s.object()["spec"] for s in late.list(widgets, "a")] == [{"size": 1}]
     assert late.by_uid("w") is not None
+
+
+async def test_what_etcd_does_not_take_is_too_large(stores: Stores) -> None:
+    store = await stores.open()
+    for size in (1_600_000, 3_000_000):
+        with pytest.raises(ApiError, match="etcd takes no object that large") as refused:
+            await store.create(MAPS, "a/x", config_map("x", much="x" * size))
+        assert refused.value.code == 413
+    await store.create(MAPS, "a/x", config_map("x", much="x" * 1_400_000))
+    late = await stores.open()
+    assert late.get(MAPS, "a/x").raw == store.get(MAPS, "a/x").raw
+
+
+async def test_what_is_no_object_is_named(stores: Stores, caplog) -> None:
+    store = await stores.open()
+    await store._etcd.txn(Transaction().put(store.keys.object(MAPS, "a/x"), b"[]").message)
+    await store.create(MAPS, "a/y", config_map("y"))
+    assert store.count(MAPS) == 1, "it goes on"
+    assert f"what etcd holds at {stores.prefix}/objects/core/configmaps/a/x is no object" in caplog.text
+    with pytest.raises(StoreError, match="/objects/core/configmaps/a/x is no object: "):
+        await stores.open()
+
+
+async def test_who_waits_in_vain_leaves_nothing_behind(stores: Stores) -> None:
+    store = await stores.open()
+    assert not any(await asyncio.gather(*(store.heard(store.revision + n, 0.01) for n in range(1, 20))))
+    assert not await store.until(lambda: False, 0.01)
+    assert not store._waiting
+    assert not store._curious
+
+
+async def test_nobody_waits_for_long_behind_those_whom_etcd_does_not_answer(stores: Stores, monkeypatch) -> None:
+    monkeypatch.setattr("kube32_sim.storage.etcd.guards.PATIENCE", 0.05)
+    store = await stores.open()
+    async with store.deciding("seats"):
+        with pytest.raises(Unavailable, match="too many decide on seats at once"):
+            async with store.deciding("rows", "seats"):
+                pytest.fail("another decides")
+        async with store.deciding("rows"):
+            pass
+    async with store.deciding("rows", "seats"):
+        pass

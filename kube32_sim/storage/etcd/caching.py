@@ -24,7 +24,7 @@ from kube32_sim.storage.etcd.guards import Guards
 from kube32_sim.storage.etcd.keys import Keys
 from kube32_sim.storage.etcd.renewal import Found, Place, missed
 from kube32_sim.storage.etcd.requests import Message
-from kube32_sim.storage.interface import JsonObject, Storage
+from kube32_sim.storage.interface import JsonObject, Storage, StoreError
 from kube32_sim.storage.memory import MemoryStore
 from kube32_sim.storage.memory_bucket import Bucket
 from kube32_sim.storage.objects import Decoded, StoredObject
@@ -33,6 +33,10 @@ log = logging.getLogger(__name__)
 
 DELETE = 1
 """The type of an event of etcd's that tells of an end."""
+
+
+_NO_OBJECT = (ValueError, KeyError, TypeError, AttributeError)
+"""What comes of decoding something else."""
 
 
 class _Nowhere(Decoded):
@@ -92,11 +96,14 @@ class Cache(MemoryStore):
     # what etcd tells
 
     def load(self, kvs: Iterable[Message], revision: int) -> None:
-        """Begin with everything there is as of a revision."""
-        for name, kv in self._objects(kvs):
-            storage, key = name
+        """Begin with everything there is as of a revision.  Raises StoreError for what is no object."""
+        for (storage, key), kv in self._objects(kvs):
             bucket = self.bucket(storage)
-            stored = self._decode(bucket, key, kv.value, kv.mod_revision)
+            try:
+                stored = self._decode(bucket, key, kv.value, kv.mod_revision)
+            except _NO_OBJECT as error:
+                place = kv.key.decode(errors="replace")
+                raise StoreError(f"--store: what etcd holds at {place} is no object: {error!r}") from None
             bucket.put(stored, None)
             self._remember(stored, None)
         self._at(revision)
@@ -142,8 +149,8 @@ class Cache(MemoryStore):
             if name.startswith(self.keys.objects):
                 try:
                     self._take_key(name, None if event.type == DELETE else kv.value, revision)
-                except (ValueError, KeyError, TypeError):
-                    log.exception("what is stored in etcd at %s is no object", name.decode(errors="replace"))
+                except _NO_OBJECT:
+                    log.exception("what etcd holds at %s is no object", name.decode(errors="replace"))
             elif name.startswith(self.keys.guards):
                 self.guards.heard[name] = revision
         self._go_on()
@@ -233,7 +240,11 @@ class Cache(MemoryStore):
             return True
         future = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (revision, next(self._numbers), future))
-        return await waiting.patient(future, seconds)
+        if await waiting.patient(future, seconds):
+            return True
+        self._waiting = [entry for entry in self._waiting if not entry[2].done()]
+        heapq.heapify(self._waiting)
+        return False
 
     async def until(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Wait until something has been heard that makes a condition true; False where it is not in time."""
@@ -242,6 +253,7 @@ class Cache(MemoryStore):
             future = asyncio.get_running_loop().create_future()
             self._curious.append(future)
             if not await waiting.patient(future, end - waiting.now()):
+                self._curious = [other for other in self._curious if not other.done()]
                 return condition()
         return True
 

@@ -21,6 +21,7 @@ PATIENCE = 5.0
 _LEADER_WANTED = (("hasleader", "true"),)
 """A member cut off from the others ends its watches then, instead of being silent."""
 _NEVER_SENT = ("failed to connect", "connection refused", "no route to host", "dns resolution failed")
+_TOO_LARGE = ("request is too large", "message larger than max")
 _GONE_OVER = (rpc.StatusCode.UNAVAILABLE, rpc.StatusCode.DEADLINE_EXCEEDED)
 
 
@@ -78,7 +79,7 @@ class Connection:
     def failure(self, error: rpc.AioRpcError, *, writes: bool = False) -> errors.ApiError:
         """What a failed call means to who asked for it."""
         details = error.details() or str(error.code())
-        if error.code() == rpc.StatusCode.INVALID_ARGUMENT and "too large" in details:
+        if any(text in details for text in _TOO_LARGE):
             return errors.ApiError(413, "RequestEntityTooLarge", f"etcd takes no object that large: {details}")
         if error.code() == rpc.StatusCode.DEADLINE_EXCEEDED:
             details = f"no answer within {self.patience:g} s"

@@ -69,6 +69,9 @@ class Following:
                 self._lost(error.message)
             except _Ended as error:
                 self._lost(f"etcd at {self._connection.name} is not followed: {error}")
+            except Exception as error:
+                log.exception("a fault while following etcd")
+                self._lost(f"etcd at {self._connection.name} is not followed: {error!r}")
             pause = FIRST_PAUSE if self._position() > before else min(2 * pause, LONGEST_PAUSE)
             self._connection.next()
             await waiting.pause(pause)

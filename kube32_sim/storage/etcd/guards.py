@@ -12,7 +12,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from weakref import WeakValueDictionary
 
+from kube32_sim.storage.etcd import waiting
+from kube32_sim.storage.etcd.connection import PATIENCE
 from kube32_sim.storage.etcd.keys import Keys
+from kube32_sim.storage.interface import Unavailable
 
 
 class Block:
@@ -36,6 +39,18 @@ def block() -> Block | None:
     return found if found is not None and found.open else None
 
 
+async def _turn(lock: asyncio.Lock, subject: str) -> None:
+    """Wait for it, but not behind all those who wait for an etcd that does not answer."""
+    if not lock.locked():
+        await lock.acquire()
+    elif not await waiting.patient(asyncio.ensure_future(_acquired(lock)), PATIENCE):
+        raise Unavailable(f"too many decide on {subject} at once, or etcd does not answer; nothing was written")
+
+
+async def _acquired(lock: asyncio.Lock) -> None:
+    await lock.acquire()
+
+
 class Guards:
     """heard: the revision of the last write of each guard's key that this process has heard of."""
 
@@ -46,11 +61,13 @@ class Guards:
 
     @asynccontextmanager
     async def deciding(self, subjects: Iterable[str]) -> AsyncIterator[None]:
-        """Not within itself: who decides on "a" and "b" says so at once."""
+        """Not within itself: who decides on "a" and "b" says so at once.  Raises Unavailable."""
         async with AsyncExitStack() as stack:
             wanted = sorted(set(subjects))
             for subject in wanted:
-                await stack.enter_async_context(self._locks.setdefault(subject, asyncio.Lock()))
+                lock = self._locks.setdefault(subject, asyncio.Lock())
+                await _turn(lock, subject)
+                stack.callback(lock.release)
             made = Block({})
             self.look_again(made, map(self._keys.guard, wanted))
             token = _BLOCK.set(made)
