@@ -23,6 +23,7 @@ from kube32_sim.durations import parse_duration
 from kube32_sim.limits import Limits, flag
 from kube32_sim.server.call import Call
 from kube32_sim.server.incoming import read_body
+from kube32_sim.server.turns import Turns
 from kube32_sim.server.verbs import READING
 
 Work = Callable[[Call, str], Awaitable[web.StreamResponse]]
@@ -182,6 +183,7 @@ class Inflight:
         self.reads = Seats(limits.max_requests_inflight, patience, flag("max_requests_inflight"))
         self.writes = Seats(limits.max_mutating_requests_inflight, patience, flag("max_mutating_requests_inflight"))
         self.deadlines = Deadlines(limits.request_timeout)
+        self.turns = Turns()
         self.bodies = Bodies(limits.max_request_body_bytes)
 
     async def run(self, call: Call, accept: str, work: Work) -> web.StreamResponse:
@@ -199,6 +201,8 @@ class Inflight:
             else:
                 await seats.wait()
             seated = True
+            if seats is self.writes:
+                await self.turns.take()
             return await work(call, accept)
         except asyncio.CancelledError:
             if deadline.late:
