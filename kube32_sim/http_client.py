@@ -5,6 +5,7 @@ One `HttpClient` keeps one pool of connections, without a bound: every watch hol
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import ssl
@@ -25,6 +26,7 @@ from kube32_sim.version import VERSION
 JSON = "application/json"
 log = logging.getLogger(__name__)
 
+LARGE = 1 << 20
 STREAM_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10)
 
 
@@ -186,7 +188,7 @@ class HttpClient:
                 method,
                 self._base + path,
                 params=query,
-                data=None if body is None else orjson.dumps(body),
+                data=None if body is None else _payload(body),
                 headers=None if body is None else {"Content-Type": media},
                 timeout=timeout or self._session.timeout,
                 allow_redirects=False,
@@ -204,6 +206,12 @@ class HttpClient:
             log.warning("%s does not answer: %s; it is asked again and again", self._base, why)
         elif self._tells and answered and not before:
             log.info("%s answers", self._base)
+
+
+def _payload(body: JsonObject) -> bytes | io.BytesIO:
+    """A large one goes in pieces, between which others have their turns."""
+    data = orjson.dumps(body)
+    return data if len(data) < LARGE else io.BytesIO(data)
 
 
 def _why(error: Exception) -> str:

@@ -20,6 +20,10 @@ class Ids:
         chosen = seed if seed is None or not reached else f"{seed} from revision {reached}"
         self._random = random.Random(chosen)  # without a seed it takes one from the machine
 
+    def turn_off(self, marker: int) -> None:
+        """Go another way from here, the same for the same marker: what comes may not be what others have been given."""
+        self._random = random.Random(f"{self._random.getrandbits(64)} and {marker}")
+
     def uid(self) -> str:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
 

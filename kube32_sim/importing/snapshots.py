@@ -8,6 +8,7 @@ begin.
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -43,6 +44,7 @@ class _Load:
     parts: int = 0
     size: int = 0
     broken: bool = False
+    digest: int = 0
     keys: set[tuple[Storage, str]] = field(default_factory=set)
     uids: set[str] = field(default_factory=set)
     left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -77,6 +79,7 @@ class _Load:
         self.translator.see(judged.row, obj)
         if not self.broken:
             self.objects.append(judged)
+            self.digest = zlib.crc32(judged.raw, self.digest)
             self.size += len(judged.raw)
 
     def notes(self) -> list[str]:
@@ -165,6 +168,7 @@ class Snapshots:
         notes = load.notes()
         if not asked.dry_run:
             notes += await self._set_clock(time)
+            self._registry.ids.turn_off(load.digest)  # the snapshot may be of a simulator with the same seed
         storing = Storing(self._registry, self._hooks, load.objects, load.translator, how)
         load.objects = []
         outcome = await storing.run()

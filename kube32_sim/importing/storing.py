@@ -20,7 +20,7 @@ from kube32_sim.api.resources import ResourceType
 from kube32_sim.importing.conflicts import Fate, OnConflict, fate
 from kube32_sim.importing.judging import JsonObject, Judged, without_collector
 from kube32_sim.importing.translating import NODES, Translator, adopt
-from kube32_sim.registry.asked import Hooks
+from kube32_sim.registry.asked import Asked, Hooks
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import KeyExists, KeyMissing, Storage
 
@@ -75,6 +75,8 @@ class Storing:
         """What the snapshot calls an object that has another uid here -> its uid here."""
         self._here: set[str] = set()
         """uids of the objects of the snapshot."""
+        self._giving_way: dict[tuple[Storage, str], str] = {}
+        """What is replaced by an object with another uid: its key, and its uid."""
         self._dangling: Counter[str] = Counter()
         self._outcome = Outcome()
 
@@ -90,6 +92,7 @@ class Storing:
                 await self._define(judged)
             wanted = [judged for judged in wanted if judged.row.storage != DEFINITIONS]
             if definitions:  # others had their turns meanwhile
+                self._giving_way.clear()
                 wanted = self._checked(self._of_served_types(wanted))
             with without_collector():
                 await self._put_all(made, wanted)
@@ -110,7 +113,8 @@ class Storing:
             what = fate(judged, there, how.policy, how.played) if there is not None else None
             if there is None or what is Fate.REPLACE:
                 kept.append(judged)
-                self._here.add(self._known_as(judged, there.uid if there is not None else ""))
+                if there is not None and there.uid != judged.uid and judged.row.storage != DEFINITIONS:
+                    self._giving_way[judged.row.storage, judged.key] = there.uid
             elif what is Fate.FAIL:
                 clashes.append(FieldError("FieldValueDuplicate", f"spec.lines[{judged.line}]", _in_the_way(judged)))
             else:
@@ -120,6 +124,8 @@ class Storing:
         if clashes:
             raise _refusal(clashes, 409, "objects are there already; nothing was loaded")
         self._outcome.notes += [f"{kind}: {n} left out, being there already" for kind, n in skipped.items()]
+        for judged in kept:
+            self._know(judged)
         return kept
 
     def _of_served_types(self, objects: Sequence[Judged]) -> list[Judged]:
@@ -129,13 +135,20 @@ class Storing:
         self._outcome.notes += [f"{kind}: {n} left out: their type has names of another" for kind, n in lost.items()]
         return [judged for judged in objects if judged.row.storage in served] if lost else list(objects)
 
-    def _known_as(self, judged: Judged, replaces: str) -> str:
-        """The uid that an object has in the snapshot; where that is somebody else's here, it gets another."""
+    def _know(self, judged: Judged) -> None:
+        """Note the uid that an object has in the snapshot; where that is somebody else's here, it gets another."""
         uid = judged.uid
-        other = self._store.by_uid(uid) if uid and uid != replaces else None
-        if other is not None and (other.storage, other.key) != (judged.row.storage, judged.key):
+        if not uid:
+            return
+        self._here.add(uid)
+        other = self._store.by_uid(uid)
+        place = (judged.row.storage, judged.key)
+        if (
+            other is not None
+            and (other.storage, other.key) != place
+            and (other.storage, other.key) not in self._giving_way
+        ):
             self._uids.setdefault(uid, self._registry.ids.uid())
-        return uid
 
     def _missing_namespaces(self, objects: Sequence[Judged]) -> list[str]:
         made = {judged.key for judged in objects if judged.row.storage == NAMESPACES}
@@ -163,6 +176,9 @@ class Storing:
         await self._hooks.settled(judged.row, stored)
 
     async def _put_all(self, namespaces: Sequence[str], objects: Sequence[Judged]) -> None:
+        for storage, key in self._giving_way:
+            if self._store.get(storage, key) is not None:
+                await self._store.delete(storage, key, lambda current: None)
         for name in namespaces:
             await self._store.create(NAMESPACES, name, _namespace(name, self._registry.ids.uid(), self._now))
             self._outcome.loaded += 1
@@ -177,18 +193,26 @@ class Storing:
         obj, storage = self._finished(judged), judged.row.storage
         if storage == NODES and not self._how.leave_nodes:
             self._take_node(obj)
-        there = self._store.get(storage, judged.key)
-        if there is not None:
+        if (storage, judged.key) in self._giving_way:
             self._outcome.replaced += 1
-            if there.uid == obj["metadata"]["uid"]:
-                await self._store.update(storage, judged.key, lambda current: obj)
-                self._outcome.loaded += 1
-                return
-            await self._store.delete(storage, judged.key, lambda current: None)
+        elif self._store.get(storage, judged.key) is not None:
+            await self._store.update(storage, judged.key, lambda current: obj)
+            self._outcome.replaced += 1
+            self._outcome.loaded += 1
+            return
         if storage == SERVICES:
-            await self._hooks.reserve(judged.row, obj, None, self._now)
+            await self._reserve(judged, obj)
         await self._store.create(storage, judged.key, obj)
         self._outcome.loaded += 1
+
+    async def _reserve(self, judged: Judged, service: JsonObject) -> None:
+        """The addresses of a Service are its own; one that was never stored has none yet."""
+        spec = service.setdefault("spec", {})
+        if not spec.get("clusterIP") and spec.get("type") != "ExternalName":
+            namespace, _, name = judged.key.partition("/")
+            context = self._registry.context(Asked(judged.row, namespace, name))
+            self._hooks.before_create(judged.row, service, context)
+        await self._hooks.reserve(judged.row, service, None, self._now)
 
     def _finished(self, judged: Judged) -> JsonObject:
         """The object as it is stored: with a uid, and owners that are there."""

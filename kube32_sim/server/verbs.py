@@ -198,7 +198,7 @@ class Verbs:
         kind = media.body_media(call.request.headers.get("Content-Type", ""), protobuf=not call.row.names_in_list)
         obj, warnings = bodies.decode_body(data, kind, row or call.row, validation)
         call.warnings.extend(warnings)
-        if len(data) > LARGE and call.info.verb == "create":
+        if len(data) > LARGE and call.info.verb == "create" and call.row.stored:
             self._registry.steps.check_size(obj)  # before much is made of what cannot be stored
         return obj, warnings
 
