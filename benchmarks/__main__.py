@@ -10,7 +10,7 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import at_rest, boards, clock, customs, etcd, lists, rbac, requests, scheduling, watches
+from benchmarks import at_rest, boards, clock, customs, etcd, lists, rbac, replicas, requests, scheduling, watches
 from benchmarks.kestrel import KESTREL
 from benchmarks.measuring import Bench, Figure
 from benchmarks.table import amount, table, to_json
@@ -44,6 +44,10 @@ BENCHMARKS: dict[str, Benchmark] = {
     "etcd-writes": etcd.writes,
     "etcd-lag": etcd.lag,
     "etcd-reads": etcd.reads,
+    "replicas-read": replicas.reads,
+    "replicas-lag": replicas.lag,
+    "replicas-boards": replicas.boards,
+    "replicas-takeover": replicas.takeover,
     **KESTREL,
 }
 

@@ -51,6 +51,14 @@ class Process:
                 self.port = int(found[1])
                 return
 
+    def log(self) -> str:
+        """What it has told so far."""
+        return self._log.read_text()
+
+    def send(self, number: int) -> None:
+        """A signal."""
+        self._child.send_signal(number)
+
     async def stop(self) -> None:
         if self._child.returncode is None:
             self._child.terminate()
@@ -86,10 +94,10 @@ class Processes:
         kubeconfig = str(Path(self._folder.name) / "kubeconfig")
         return await self.start("kube32_sim", "serve", "--port", "0", "--kubeconfig", kubeconfig, *options)
 
-    async def boards(self, server: Process, count: int) -> Process:
+    async def boards(self, server: Process, count: int, name: str = "board") -> Process:
         """Simulated boards board-0, board-1, … in a process of their own."""
         url = f"http://127.0.0.1:{server.port}"
-        options = ("--server", url, "--name", "board", "--count", str(count))
+        options = ("--server", url, "--name", name, "--count", str(count))
         return await self.start("kube32_sim", "kubelet", *options, address=False)
 
     async def stop(self, process: Process) -> None:
