@@ -19,7 +19,7 @@ import pytest
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.clock import RealClock
 from kube32_sim.storage.sqlite.store import SqliteStore
-from tests.support.crashing import Truth, Writer, everything, watch
+from tests.support.crashing import Truth, Writer, everything, read, watch
 from tests.support.servers import doomed_server, put_away, running_server, start_command
 
 BARE = ("--controllers", "none", "--nodes", "0")
@@ -40,13 +40,14 @@ async def look(url: str, truth: Truth, since: int) -> int:
             truth.learn(number, happened)
         told = {number for number in truth.history if since < number <= newest}
         assert told <= replayed.history.keys(), "something that was told of is not in the history any more"
+    truth.check_reads()
     return revision
 
 
 async def write_until_killed(url: str, pid: int, truth: Truth, seed: str, since: int) -> None:
     wrote = asyncio.Event()
     moment = random.Random(seed)
-    tasks = [asyncio.create_task(watch(url, since, truth))]
+    tasks = [asyncio.create_task(watch(url, since, truth)), asyncio.create_task(read(url, truth))]
     tasks += [asyncio.create_task(Writer(number, seed, truth).write(url, wrote)) for number in range(WRITERS)]
     wanted = truth.acknowledged + moment.randrange(5, 400)
     while truth.acknowledged < wanted and not any(task.done() for task in tasks):

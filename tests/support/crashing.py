@@ -53,6 +53,10 @@ class Truth:
     asked: dict[str, Data | None] = field(default_factory=dict)
     history: dict[int, Moment] = field(default_factory=dict)
     uids: dict[str, str] = field(default_factory=dict)
+    read: dict[int, tuple[str, Data]] = field(default_factory=dict)
+    """By revision, what lists showed."""
+    read_at: int = 0
+    """The newest revision that a list was of."""
     acknowledged: int = 0
     unanswered: int = 0
 
@@ -63,7 +67,15 @@ class Truth:
 
     @property
     def newest(self) -> int:
-        return max(self.history, default=0)
+        """The newest revision that anybody was told of."""
+        return max(self.read_at, *self.history, 0)
+
+    def check_reads(self) -> None:
+        """What lists showed has happened, and nothing else."""
+        for revision, (name, data) in self.read.items():
+            moment = self.history[revision]
+            assert (moment.name, moment.data) == (name, data), f"revision {revision} is {moment}"
+        self.read.clear()
 
     def done(self, name: str, answer: JsonObject, kind: str) -> None:
         """A write was acknowledged."""
@@ -198,6 +210,20 @@ def _heard(event: JsonObject, last: int, truth: Truth) -> int:
         state = state_of(event["object"])
         truth.learn(revision, Moment(event["type"], event["object"]["metadata"]["name"], state.data))
     return max(last, revision)
+
+
+async def read(url: str, truth: Truth) -> None:
+    """Get one object after the other, and list some, until the server is gone."""
+    async with aiohttp.ClientSession(url) as session:
+        with suppress(*GONE):
+            while True:
+                for name in [*truth.objects][:50]:
+                    async with session.get(f"{MAPS}/{name}") as answer:
+                        if answer.status == 200:
+                            state = state_of(orjson.loads(await answer.read()))
+                            truth.read[state.revision] = name, state.data
+                async with session.get(f"{MAPS}?limit=3") as answer:
+                    truth.read_at = int(orjson.loads(await answer.read())["metadata"]["resourceVersion"])
 
 
 async def everything(url: str) -> tuple[int, dict[str, State]]:
