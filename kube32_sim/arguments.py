@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from kube32_sim.durations import parse_duration
 from kube32_sim.election import add_election
+from kube32_sim.etcd_access import add_etcd_access
 from kube32_sim.limits import Limits, flag
 from kube32_sim.options import BOARDS, DEFAULT_BOARD, KUBECONFIG, LINUX
 from kube32_sim.snapshot_arguments import add_snapshot
@@ -90,7 +91,9 @@ def _add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     _add_access(parser.add_argument_group("who may call"))
     _add_boards(parser.add_argument_group("boards"))
     _add_control_plane(parser.add_argument_group("control plane"))
-    add_election(parser.add_argument_group("replicas"), _duration)
+    replicas = parser.add_argument_group("replicas")
+    add_election(replicas, _duration)
+    add_etcd_access(replicas)
     _add_limits(parser.add_argument_group("bounds"))
 
 

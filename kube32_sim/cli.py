@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from kube32_sim.arguments import build_parser
 from kube32_sim.election import election_of
+from kube32_sim.etcd_access import etcd_access_of
 from kube32_sim.limits import limits_of
 from kube32_sim.options import BOARDS, DEFAULT_BOARD, CommandError, OptionError, ServeOptions, check_pace
 from kube32_sim.terminal import tell
@@ -51,10 +52,10 @@ def _prepare_serve(parsed: argparse.Namespace) -> Work:
     _check_name(parsed.host)
     values = {key: value for key, value in vars(parsed).items() if key not in ("command", "error")}
     try:
-        limits, election = limits_of(values), election_of(values)
+        limits, election, etcd = limits_of(values), election_of(values), etcd_access_of(values)
     except ValueError as error:
         raise OptionError(str(error)) from None
-    options = ServeOptions(**values, limits=limits, election=election)
+    options = ServeOptions(**values, limits=limits, election=election, etcd=etcd)
 
     async def work() -> None:
         from kube32_sim.cluster import serve

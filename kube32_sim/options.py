@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kube32_sim.election import DEFAULTS as ELECTION
 from kube32_sim.election import Election
+from kube32_sim.etcd_access import PLAIN, EtcdAccess
 from kube32_sim.hosts import is_loopback, spelled
 from kube32_sim.limits import DEFAULTS, Limits
 
@@ -106,6 +107,7 @@ class StorePlace:
     """(host, port) of etcd's members."""
     prefix: str = ""
     """Of all keys in etcd, with a slash at its beginning and none at its end."""
+    access: EtcdAccess = PLAIN
 
 
 def store_place(url: str) -> StorePlace:
@@ -204,6 +206,7 @@ class ServeOptions:
     limits: Limits = DEFAULTS
     """How much of anything the server takes; each of its fields is an option of the command line."""
     election: Election = ELECTION
+    etcd: EtcdAccess = PLAIN
     """How replicas elect who runs the loops; its fields are options too."""
 
     def __post_init__(self) -> None:
@@ -225,7 +228,7 @@ class ServeOptions:
 
     @property
     def store_place(self) -> StorePlace:
-        return store_place(self.store)
+        return replace(store_place(self.store), access=self.etcd)
 
     @property
     def elects(self) -> bool:
@@ -321,6 +324,8 @@ def _check_words(options: ServeOptions) -> None:
 
 def _check_replicas(options: ServeOptions) -> None:
     if options.store_place.kind != "etcd":
+        if options.etcd.given:
+            raise OptionError(f"--etcd-cafile: --store {options.store} is no etcd; say etcd://HOST:PORT")
         if options.elects:
             raise OptionError(
                 f"--leader-elect: with --store {options.store} there is no other replica; only those on one etcd elect"

@@ -19,7 +19,7 @@ async def open_store(place: StorePlace, table: ResourceTable, clock: Clock) -> S
     if place.kind == "etcd":
         from kube32_sim.storage.etcd.store import EtcdStore  # with gRPC, which nobody else needs
 
-        return await EtcdStore.open(table, clock, place.endpoints, place.prefix)
+        return await EtcdStore.open(table, clock, place.endpoints, place.prefix, access=place.access)
     if place.kind == "sqlite":
         from kube32_sim.storage.sqlite.store import SqliteStore
 

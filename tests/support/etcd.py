@@ -6,7 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from pathlib import Path
@@ -41,10 +41,11 @@ def _free_port() -> int:
 
 
 class Etcd:
-    """One that can be killed and started again on the same data."""
+    """One that can be killed and started again on the same data.  tls: etcd's options of its certificates."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, tls: Sequence[str] = ()) -> None:
         self.directory = directory
+        self._tls = tls
         self.port, self._peer = _free_port(), _free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -57,7 +58,8 @@ class Etcd:
         return f"etcd://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        client, peer = f"http://127.0.0.1:{self.port}", f"http://127.0.0.1:{self._peer}"
+        client = f"http{'s' * bool(self._tls)}://127.0.0.1:{self.port}"
+        peer = f"http://127.0.0.1:{self._peer}"
         with (self.directory / "etcd.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
@@ -65,6 +67,7 @@ class Etcd:
                     *("--data-dir", str(self.directory / "data")),
                     *("--listen-client-urls", client, "--advertise-client-urls", client),
                     *("--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer),
+                    *self._tls,
                     *("--initial-cluster", f"default={peer}", "--logger", "zap", "--log-level", "warn"),
                 ],
                 stdin=subprocess.DEVNULL,
@@ -96,8 +99,8 @@ class Etcd:
 
 
 @contextmanager
-def running_etcd(directory: Path) -> Iterator[Etcd]:
-    etcd = Etcd(directory)
+def running_etcd(directory: Path, tls: Sequence[str] = ()) -> Iterator[Etcd]:
+    etcd = Etcd(directory, tls)
     try:
         etcd.start()
         yield etcd

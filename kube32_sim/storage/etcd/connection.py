@@ -7,14 +7,16 @@ been written nevertheless.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-import aetcd
+import grpc
 from aetcd import rpc
 
 from kube32_sim.api import errors
+from kube32_sim.etcd_access import PLAIN, EtcdAccess
 from kube32_sim.storage.etcd.requests import OPTIONS, Message
-from kube32_sim.storage.interface import Unavailable
+from kube32_sim.storage.interface import StoreError, Unavailable
 
 PATIENCE = 5.0
 """Seconds for one call."""
@@ -25,23 +27,40 @@ _TOO_LARGE = ("request is too large", "message larger than max")
 _GONE_OVER = (rpc.StatusCode.UNAVAILABLE, rpc.StatusCode.DEADLINE_EXCEEDED)
 
 
+class _Member:
+    """credentials: None without TLS."""
+
+    def __init__(self, target: str, credentials: Any) -> None:
+        options = list(OPTIONS.items())
+        if credentials is None:
+            self.channel = rpc.insecure_channel(target, options=options)
+        else:
+            self.channel = rpc.secure_channel(target, credentials, options=options)
+        self.kv = rpc.KVStub(self.channel)
+        self.watches = rpc.WatchStub(self.channel)
+
+
 class Connection:
     """endpoints: (host, port) of each member.  patience: seconds that one call may take."""
 
-    def __init__(self, endpoints: Sequence[tuple[str, int]], patience: float = PATIENCE) -> None:
-        self.name = ", ".join(f"{_host(host)}:{port}" for host, port in endpoints)
+    def __init__(
+        self, endpoints: Sequence[tuple[str, int]], access: EtcdAccess = PLAIN, patience: float = PATIENCE
+    ) -> None:
         self.patience = patience
-        self._members = [aetcd.Client(_host(host), port, options=dict(OPTIONS)) for host, port in endpoints]
+        self._targets = [f"{_host(host)}:{port}" for host, port in endpoints]
+        self._access = access
+        self._members: list[_Member] = []
         self._current = 0
+        self.name = ", ".join(self._targets)
 
-    async def open(self) -> None:
-        """Make the channels; whether anybody answers there shows with the first call."""
-        for member in self._members:
-            await member.connect()
+    def open(self) -> None:
+        """Make the channels; whether anybody answers there shows with the first call.  Raises StoreError."""
+        credentials = _credentials(self._access) if self._access.given else None
+        self._members = [_Member(target, credentials) for target in self._targets]
 
     async def close(self) -> None:
         for member in self._members:
-            await member.close()
+            await member.channel.close()
 
     def next(self) -> None:
         """The present member is of no use: ask another from now on."""
@@ -60,7 +79,7 @@ class Connection:
     async def _call(self, method: str, request: Message, *, writes: bool = False) -> Message:
         last: rpc.AioRpcError | None = None
         for _ in self._members:
-            stub = self._members[self._current].kvstub
+            stub = self._members[self._current].kv
             try:
                 return await getattr(stub, method)(request, timeout=self.patience)
             except rpc.AioRpcError as error:
@@ -90,8 +109,7 @@ class Connection:
 
     def watch(self) -> Any:
         """A new stream of watches, to be written requests to and read responses from."""
-        member = self._members[self._current]
-        return rpc.WatchStub(member.channel).Watch(metadata=_LEADER_WANTED)
+        return self._members[self._current].watches.Watch(metadata=_LEADER_WANTED)
 
 
 def _was_never_sent(error: rpc.AioRpcError) -> bool:
@@ -101,3 +119,18 @@ def _was_never_sent(error: rpc.AioRpcError) -> bool:
 
 def _host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
+
+
+def _credentials(access: EtcdAccess) -> Any:
+    return grpc.ssl_channel_credentials(
+        _read("--etcd-cafile", access.etcd_cafile),
+        _read("--etcd-keyfile", access.etcd_keyfile),
+        _read("--etcd-certfile", access.etcd_certfile),
+    )
+
+
+def _read(option: str, path: Path | None) -> bytes | None:
+    try:
+        return None if path is None else path.expanduser().read_bytes()
+    except OSError as error:
+        raise StoreError(f"{option} {path}: {error.strerror}") from None

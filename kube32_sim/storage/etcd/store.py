@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.clock import Clock, VirtualClock
+from kube32_sim.etcd_access import PLAIN, EtcdAccess
 from kube32_sim.storage.etcd import requests, waiting
 from kube32_sim.storage.etcd.caching import Cache, Pending, Written
 from kube32_sim.storage.etcd.connection import Connection
@@ -72,13 +73,14 @@ class EtcdStore(Cache):
         endpoints: Sequence[tuple[str, int]],
         prefix: str,
         *,
+        access: EtcdAccess = PLAIN,
         compaction: float = COMPACTION,
     ) -> EtcdStore:
         """endpoints: (host, port) of each member.  prefix: see `Keys`.  Raises StoreError."""
-        connection = Connection(endpoints)
+        connection = Connection(endpoints, access)
         store = cls(table, clock, connection, prefix)
         try:
-            await connection.open()
+            connection.open()
             await store._check_format()
             kvs, revision = await store._read()
             store.load(kvs, revision)
