@@ -53,7 +53,7 @@ class Connections:
         for connection, begun in tuple(self.heads.items()):
             if begun > since:
                 break
-            connection.refuse(ApiError(408, "Timeout", "the head of the request did not arrive in time"))
+            connection.head_is_late()
         if self.heads:
             self._look_later(loop)
 
@@ -109,6 +109,13 @@ class Connection(web.RequestHandler):
         self.awaits_head = False
         self._head_bytes = 0
         self._connections.heads.pop(self, None)
+
+    def head_is_late(self) -> None:
+        if self._head_bytes:
+            self.refuse(ApiError(408, "Timeout", "the head of the request did not arrive in time"))
+            return
+        self._connections.heads.pop(self, None)
+        self.force_close()  # who has asked nothing expects no answer: he would take it for one to his first request
 
     def refuse(self, error: ApiError) -> None:
         """Say why, and hang up."""

@@ -15,6 +15,7 @@ from kube32_sim.client import NAMESPACES as NAMESPACE_TYPE
 from kube32_sim.clock import VirtualClock
 from kube32_sim.cluster import Cluster
 from kube32_sim.options import ServeOptions
+from tests.server.test_bounds_requests import handler_of
 from tests.support.fuzzing import NAMESPACES, Attempt, Fuzzer
 from tests.support.objects import MAPS, config_map
 from tests.support.wire import Answer, Wire, connected, head
@@ -134,6 +135,8 @@ async def fuzz(seed: int, count: int, controllers: str, caplog: Any) -> None:
         await talk.close()
         await cluster.clock.advance(60.0)
         cluster.store.check()
+        inflight = handler_of(cluster).inflight
+        assert (inflight.reads.free, inflight.writes.free, len(inflight.deadlines)) == (400, 200, 0)
         assert cluster.hub.count() >= len(wires), "a watcher was cut off"
         assert not any(reader.done() for reader in readers)
         await cluster.stop()

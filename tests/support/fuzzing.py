@@ -75,6 +75,7 @@ PARAMETERS = {
     "sendInitialEvents": ("true", "false", "x"),
     "watch": ("false", "0"),
     "allowWatchBookmarks": ("true", "x"),
+    "timeout": ("30s", "1us", "0", "-1s", "5", "x", "9" * 400 + "h", "1h1h", "\u0663s"),
 }
 
 
