@@ -171,10 +171,10 @@ class Cluster:
         self.recorder.start()
         self._stack.append(self.recorder)
         await self._start_duties(scheduler, table)
-        self._stack.append(clocks)
+        self._stack += [self._server, clocks]  # clients go before loops and boards: these have much to do for them
         if options.kubeconfig is not None:
             write_kubeconfig(options.kubeconfig, self.access)
-        await self.store.kept(self.store.revision)
+        await self.store.keep_time(self.clock.now())  # and with it all that was written so far
         self._ready = True
 
     def _ask_others(self, table: ResourceTable) -> None:
@@ -221,7 +221,7 @@ class Cluster:
         if self.store.optimistic:
             self.store.subscribe(self._customs.hear, [DEFINITIONS])
         await self._customs.begin()
-        server = ApiServer(handler, self.clock, options.limits)
+        server = self._server = ApiServer(handler, self.clock, options.limits)
         self._stack.append(server)
         await server.start(options.host, options.port, context)
         check_exposure(options, server.addresses)

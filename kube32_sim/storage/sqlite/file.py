@@ -42,7 +42,7 @@ _open: set[Identity] = set()
 
 
 class StoreFile:
-    """Raises StoreError where it cannot be opened.  fresh: it was made just now."""
+    """Raises StoreError where it cannot be opened.  fresh: there is nothing in it yet."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -68,16 +68,18 @@ class StoreFile:
         database.execute("COMMIT")
         self._identity = identity
         _open.add(identity)
-        tables = database.execute("SELECT name FROM sqlite_master").fetchall()
-        self.fresh = self._pragma("application_id") == 0 and not tables
-        if self.fresh:
+        if self._pragma("application_id") == 0 and not self._any("sqlite_master"):
             database.executescript(_TABLES)
         self._check_kind()
+        self.fresh = not self._any("state") and not self._any("log")
         database.execute("PRAGMA journal_mode = WAL")
         database.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT}")
 
     def _pragma(self, name: str) -> int:
         return int(self.database.execute(f"PRAGMA {name}").fetchone()[0])
+
+    def _any(self, table: str) -> bool:
+        return self.database.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None
 
     def _check_kind(self) -> None:
         """As `header.look` does, of what a journal beside the file may have brought back."""

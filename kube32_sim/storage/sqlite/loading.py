@@ -25,9 +25,20 @@ if TYPE_CHECKING:
 
 def load(store: SqliteStore, table: ResourceTable, file: StoreFile, ledger: Ledger) -> JsonObject:
     """Fill an empty store; answers the state that the file is in.  Raises StoreError, and closes the file then."""
+    state = _begin(store) if file.fresh else _read(store, table, file, ledger)
     try:
-        if file.fresh:
-            return _begin(store, file)
+        file.probe()
+        file.stage((), (), ())
+        file.stage_state(state)
+        file.commit()
+    except sqlite3.Error as error:
+        file.close()
+        raise StoreError(f"--store: {file.path} cannot be written: {error}; make room, or name another file") from error
+    return state
+
+
+def _read(store: SqliteStore, table: ResourceTable, file: StoreFile, ledger: Ledger) -> JsonObject:
+    try:
         with _undisturbed():
             state = file.state()
             _Loading(store, table, ledger, state).read(file)
@@ -40,13 +51,9 @@ def load(store: SqliteStore, table: ResourceTable, file: StoreFile, ledger: Ledg
         raise StoreError(damaged(file.path, str(error))) from error
 
 
-def _begin(store: SqliteStore, file: StoreFile) -> JsonObject:
+def _begin(store: SqliteStore) -> JsonObject:
     state: JsonObject = {"revision": store.revision, "time": store._clock.now(), "compacted": 0, "forgotten": 0}
-    state |= {"oldest": {}, "rows": 0, "total": 0, "private": 0}
-    file.stage((), (), ())
-    file.stage_state(state)
-    file.commit()
-    return state
+    return {**state, "oldest": {}, "rows": 0, "total": 0, "private": 0}
 
 
 @contextmanager
