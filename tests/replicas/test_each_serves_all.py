@@ -47,7 +47,7 @@ def definition(plural: str, *names: str) -> dict[str, Any]:
 
 
 def status(client: Http, path: str) -> int:
-    code, _ = client.request("GET", path)
+    code: int = client.request("GET", path)[0]
     return code
 
 
@@ -146,7 +146,7 @@ def test_who_may_what_holds_everywhere(clients: list[Http]) -> None:
     headers = {"Authorization": f"Bearer {token}"}
 
     def reads() -> int:
-        code, _ = other.request("GET", "/api/v1/namespaces/default/secrets", headers=headers)
+        code: int = other.request("GET", "/api/v1/namespaces/default/secrets", headers=headers)[0]
         return code
 
     until(lambda: reads() == 403, "the token of another replica is good, and may nothing")
