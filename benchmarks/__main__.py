@@ -10,7 +10,20 @@ from pathlib import Path
 
 import uvloop
 
-from benchmarks import at_rest, boards, clock, customs, etcd, lists, rbac, replicas, requests, scheduling, watches
+from benchmarks import (
+    at_rest,
+    boards,
+    clock,
+    customs,
+    etcd,
+    lists,
+    rbac,
+    replicas,
+    requests,
+    scheduling,
+    snapshots,
+    watches,
+)
 from benchmarks.kestrel import KESTREL
 from benchmarks.measuring import Bench, Figure
 from benchmarks.table import amount, table, to_json
@@ -40,6 +53,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "boards": boards.boards,
     "day": clock.day,
     "failure": clock.failure,
+    "snapshot": snapshots.snapshots,
     "rbac": rbac.decisions,
     "etcd-writes": etcd.writes,
     "etcd-lag": etcd.lag,

@@ -19,7 +19,7 @@ JsonObject = dict[str, Any]
 
 CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 TUNES = Resource("example.com", "v1", "tunes")
-BARE = {"nodes": 0, "controllers": "none", "clock": "virtual"}
+BARE: JsonObject = {"nodes": 0, "controllers": "none", "clock": "virtual"}
 TEMPLATE = {
     "metadata": {"labels": {"app": "web"}},
     "spec": {"containers": [{"name": "web", "image": "web:1", "resources": {"requests": {"memory": "8Ki"}}}]},
@@ -121,7 +121,7 @@ async def test_boards_of_a_snapshot_are_run_where_there_are_none() -> None:
 
 
 async def test_they_are_run_again_after_a_restart(tmp_path: Path) -> None:
-    options = {"nodes": 0, "clock": "virtual", "store": f"sqlite:{tmp_path / 'state.db'}"}
+    options: JsonObject = {"nodes": 0, "clock": "virtual", "store": f"sqlite:{tmp_path / 'state.db'}"}
     async with Cluster(nodes=1, clock="virtual") as first:
         saved = await save_all(first)
     async with Cluster(**options) as second:
@@ -137,7 +137,7 @@ async def test_they_are_run_again_after_a_restart(tmp_path: Path) -> None:
 # odd objects
 
 names = st.from_regex(r"[a-z]([a-z0-9.]{0,20}[a-z0-9])?", fullmatch=True).filter(lambda name: ".." not in name)
-texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 label_values = st.from_regex(r"([A-Za-z0-9]([A-Za-z0-9._-]{0,20}[A-Za-z0-9])?)?", fullmatch=True)
 data_keys = st.text(string.ascii_letters + string.digits + "-_.", min_size=1, max_size=20)
 
