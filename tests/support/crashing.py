@@ -73,7 +73,8 @@ class Truth:
     def check_reads(self) -> None:
         """What lists showed has happened, and nothing else."""
         for revision, (name, data) in self.read.items():
-            moment = self.history[revision]
+            moment = self.history.get(revision)
+            assert moment is not None, f"{name} was read as of revision {revision}, which has never been"
             assert (moment.name, moment.data) == (name, data), f"revision {revision} is {moment}"
         self.read.clear()
 
@@ -213,11 +214,11 @@ def _heard(event: JsonObject, last: int, truth: Truth) -> int:
 
 
 async def read(url: str, truth: Truth) -> None:
-    """Get one object after the other, and list some, until the server is gone."""
+    """Get what is just being written, and list some, until the server is gone."""
     async with aiohttp.ClientSession(url) as session:
         with suppress(*GONE):
             while True:
-                for name in [*truth.objects][:50]:
+                for name in tuple(truth.asked):
                     async with session.get(f"{MAPS}/{name}") as answer:
                         if answer.status == 200:
                             state = state_of(orjson.loads(await answer.read()))
