@@ -132,10 +132,7 @@ def _add_access(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--tls-key", type=Path, metavar="FILE", help="the certificate's private key (PEM)")
     group.add_argument("--tls-self-signed", action="store_true", help="serve HTTPS by an authority of its own")
     group.add_argument(
-        "--client-ca-file",
-        type=Path,
-        metavar="FILE",
-        help="who has a certificate of these authorities (PEM) may call: CN is the user, O the groups; needs TLS",
+        "--client-ca-file", type=Path, metavar="FILE", help="who may call: by certificates of these authorities (PEM)"
     )
     group.add_argument(
         "--allow-anonymous",
