@@ -7,6 +7,7 @@ processes sees the writes one by one.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from kube32_sim.importing.judging import JsonObject, Judged, without_collector
 from kube32_sim.importing.translating import NODES, Translator, adopt
 from kube32_sim.registry.asked import Asked, Hooks
 from kube32_sim.registry.registry import Registry
-from kube32_sim.storage.interface import KeyExists, KeyMissing, Storage
+from kube32_sim.storage.interface import KeyExists, KeyMissing, Outrun, Storage
 
 NAMESPACES: Storage = ("", "namespaces")
 SERVICES: Storage = ("", "services")
@@ -33,6 +34,8 @@ _FIRST: Sequence[Storage] = (
     NODES,
 )
 _LAST: Sequence[Storage] = (("", "pods"), ("", "events"))
+AT_A_TIME = 64
+"""Writes under way, where each waits."""
 MOST_TOLD = 20
 """Problems of a load, and names in a note, that are told."""
 
@@ -182,12 +185,20 @@ class Storing:
         for name in namespaces:
             await self._store.create(NAMESPACES, name, _namespace(name, self._registry.ids.uid(), self._now))
             self._outcome.loaded += 1
-        for judged in objects:
-            try:
+        if not self._store.optimistic:
+            for judged in objects:
                 await self._put(judged)
-            except (KeyExists, KeyMissing):  # the store is shared: others were quicker
-                why = f"{judged.title} was written by others meanwhile; {self._outcome.loaded} objects were loaded"
-                raise errors.conflict(judged.row.group, judged.row.plural, judged.key, why) from None
+            return
+        for start in range(0, len(objects), AT_A_TIME):
+            await asyncio.gather(*map(self._put_shared, objects[start : start + AT_A_TIME]))
+
+    async def _put_shared(self, judged: Judged) -> None:
+        """As `_put`, where others may be quicker."""
+        try:
+            await self._put(judged)
+        except (KeyExists, KeyMissing, Outrun):
+            why = f"{judged.title} was written by others meanwhile; {self._outcome.loaded} objects were loaded"
+            raise errors.conflict(judged.row.group, judged.row.plural, judged.key, why) from None
 
     async def _put(self, judged: Judged) -> None:
         obj, storage = self._finished(judged), judged.row.storage

@@ -20,7 +20,7 @@ JsonObject = dict[str, Any]
 CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 TUNES = Resource("example.com", "v1", "tunes")
 BARE: JsonObject = {"nodes": 0, "controllers": "none", "clock": "virtual"}
-TEMPLATE = {
+TEMPLATE: JsonObject = {
     "metadata": {"labels": {"app": "web"}},
     "spec": {"containers": [{"name": "web", "image": "web:1", "resources": {"requests": {"memory": "8Ki"}}}]},
 }
@@ -46,7 +46,7 @@ async def filled(cluster: Cluster) -> None:
     await client.create(DEPLOYMENTS, "default", {"metadata": {"name": "web"}, "spec": spec})
     service = {"selector": {"app": "web"}, "ports": [{"port": 80}], "type": "NodePort"}
     await client.create(SERVICES, "default", {"metadata": {"name": "web"}, "spec": service})
-    once = {"metadata": {"annotations": {"sim.kube32.io/run-seconds": "100"}}, "spec": {**TEMPLATE["spec"]}}
+    once: JsonObject = {"metadata": {"annotations": {"sim.kube32.io/run-seconds": "100"}}, "spec": {**TEMPLATE["spec"]}}
     once["spec"]["restartPolicy"] = "Never"
     await client.create(JOBS, "default", {"metadata": {"name": "once"}, "spec": {"template": once}})
     held = config_map("held", finalizers=["example.com/hold"])
