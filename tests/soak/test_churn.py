@@ -22,9 +22,9 @@ from tests.support.churn import Round
 from tests.support.servers import CLONE, command_environment
 
 WEEK = 7 * 24 * 3600.0
-WARM_UP = 6
+WARM_UP = 10
 """Rounds after which the process has all that it is going to have."""
-PAUSE = "4h"
+PAUSE = "6h"
 PATIENCE = 400.0
 STORES = ("memory", "sqlite")
 
