@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -262,13 +262,25 @@ class Elector:
         self._seen, self._seen_at = record, self._clock.steady()
 
     async def _release(self) -> None:
-        now = rfc3339_micro(self._clock.now())
-        record = Record("", 1, now, now, self._seen.transitions)
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(RELEASE_SECONDS):
-                try:
-                    lease = await self._client.get(LEASES, self._rules.namespace, self._rules.name)
-                    if Record.of(lease).holder == self.identity:
-                        await self._write(lease, record)
-                except ApiError as error:
-                    log.warning("the lease %s is not let go, and runs out: %s", self._rules.name, error.message)
+                while not await self._let_go():
+                    pass
+        except TimeoutError:
+            log.warning("the lease %s is not let go, and runs out: no answer", self._rules.name)
+        except ApiError as error:
+            log.warning("the lease %s is not let go, and runs out: %s", self._rules.name, error.message)
+
+    async def _let_go(self) -> bool:
+        """Whether it is ours no more.  The renewal that was under way when we were stopped may have come between."""
+        now = rfc3339_micro(self._clock.now())
+        lease = await self._client.get(LEASES, self._rules.namespace, self._rules.name)
+        if Record.of(lease).holder != self.identity:
+            return True
+        try:
+            await self._write(lease, Record("", 1, now, now, Record.of(lease).transitions))
+        except ApiError as error:
+            if error.reason != "Conflict":
+                raise
+            return False
+        return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -28,14 +30,23 @@ def refused(client: Http, name: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seconds", [3.0, pytest.param(30.0, marks=pytest.mark.soak)])
-def test_it_comes_back(tmp_path: Path, seconds: float) -> None:
+LONG = pytest.mark.soak
+
+
+@pytest.mark.parametrize(
+    ("manner", "seconds"),
+    [("killed", 3.0), pytest.param("killed", 30.0, marks=LONG), pytest.param("silent", 30.0, marks=LONG)],
+)
+def test_it_comes_back(tmp_path: Path, manner: str, seconds: float) -> None:
     with running_etcd(tmp_path) as etcd, running_replicas(tmp_path, etcd.url, 2, *SHORT, "--nodes", "1") as replicas:
         first = replicas.leader()
         clients = [each.http() for each in replicas]
         clients[0].post(DEPLOYMENTS, WEB)
         until(lambda: len(clients[1].get(PODS)["items"]) == 1, "loops run")
-        etcd.kill()
+        if manner == "killed":
+            etcd.kill()
+        else:
+            os.kill(etcd.pid, signal.SIGSTOP)
         gone = time.monotonic()
         for number, client in enumerate(clients):
             until(lambda c=client, n=number: refused(c, f"lost-{n}"), "a write is refused")
@@ -44,7 +55,10 @@ def test_it_comes_back(tmp_path: Path, seconds: float) -> None:
         until(lambda: time.monotonic() - gone > seconds, "it has been away for long enough", seconds + 5)
         assert all(refused(client, "still-lost") for client in clients)
 
-        etcd.start()
+        if manner == "killed":
+            etcd.start()
+        else:
+            os.kill(etcd.pid, signal.SIGCONT)
         for number, client in enumerate(clients):
             until(lambda c=client, n=number: not refused(c, f"back-{n}"), "writes go on")
         replicas.leader()

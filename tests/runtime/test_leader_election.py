@@ -52,6 +52,18 @@ class Cut:
         raise ApiError(503, "ServiceUnavailable", "etcd does not answer")
 
 
+class Late(Cut):
+    """A client that reads a state of the Lease once more after it was renewed."""
+
+    async def get(self, *asked: Any) -> Any:
+        found = await self._client.get(*asked)
+        if self.off:
+            self.off = False
+            renewed = {**found["spec"], "renewTime": "2026-01-01T00:00:01.000000Z"}
+            await self._client.update(asked[0], asked[1], {**found, "spec": renewed})
+        return found
+
+
 class World:
     """Candidates by name.  terms: of who leads, under which he writes."""
 
@@ -62,13 +74,13 @@ class World:
         self.clients: dict[str, Cut] = {}
         self._started: list[Elector] = []
 
-    async def candidate(self, who: str, rules: Rules = RULES) -> Elector:
+    async def candidate(self, who: str, client: Cut | None = None) -> Elector:
         async def duties() -> Duties:
             return Term(self.terms, who)
 
-        client = self.clients[who] = Cut(self.cluster.client)
+        client = self.clients[who] = client or Cut(self.cluster.client)
         clock, ids = self.cluster.clock, Ids(len(self._started))
-        elector = Elector(client, clock, ids, rules, who, duties, self.told.append)
+        elector = Elector(client, clock, ids, RULES, who, duties, self.told.append)
         elector.start()
         self._started.append(elector)
         await clock.settle()
@@ -123,6 +135,13 @@ async def test_who_lets_go_is_followed_at_once(world: World) -> None:
     assert list(world.terms) == ["second"]
     assert world.terms["second"] != before
     assert (await world.lease())["leaseTransitions"] == 1
+
+
+async def test_a_renewal_that_came_between_does_not_keep_it(world: World) -> None:
+    first = await world.candidate("first", client=Late(world.cluster.client))
+    world.clients["first"].off = True
+    await first.stop()
+    assert "holderIdentity" not in await world.lease()
 
 
 async def test_who_is_told_need_not_look(world: World) -> None:
