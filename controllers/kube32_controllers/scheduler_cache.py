@@ -154,7 +154,7 @@ class SchedulerCache:
         for stored in nodes:
             self.put_node(stored.object(), stored.revision)
         for stored in pods:
-            self.put_pod(stored.object(), stored.revision)
+            self.put_pod(stored.copy(), stored.revision)  # each is looked at once: no reason to keep it decoded
 
     def observe(self, event: Event) -> None:
         """A store event; types other than Node and Pod are none of its business."""
