@@ -105,6 +105,22 @@ SPOILT: list[tuple[str, Callable[[Path], object]]] = [
 ]
 
 
+def test_a_newer_version_that_was_killed_is_known_by_what_lies_beside_its_file(
+    tmp_path: Path, store: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, copy = tmp_path / "store", tmp_path / "copy"
+    path.write_bytes(store)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA user_version = 99")
+        for end in ("", "-wal"):
+            (tmp_path / f"copy{end}").write_bytes((tmp_path / f"store{end}").read_bytes())
+    assert copy.read_bytes() == store
+    assert "has format 99" in refusal(copy, capsys)
+    with closing(sqlite3.connect(copy)) as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (99,)
+        assert database.execute("SELECT count(*) FROM log").fetchone()[0] > 100
+
+
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     directory = tmp_path_factory.mktemp("store")

@@ -14,7 +14,7 @@ from pathlib import Path
 import orjson
 
 from kube32_sim.storage.interface import JsonObject, StoreError
-from kube32_sim.storage.sqlite.header import FORMAT, MARK, Identity, look
+from kube32_sim.storage.sqlite.header import FORMAT, MARK, Identity, look, other_format
 from kube32_sim.storage.sqlite.rows import Damaged, Row, sealed
 
 _TABLES = f"""
@@ -85,6 +85,9 @@ class StoreFile:
         """As `header.look` does, of what a journal beside the file may have brought back."""
         if self._pragma("application_id") != MARK:
             raise StoreError(f"--store: {self.path} is a database of another program; name another file")
+        version = self._pragma("user_version")
+        if version != FORMAT:
+            raise other_format(self.path, version)
 
     @property
     def database(self) -> sqlite3.Connection:

@@ -74,7 +74,11 @@ def _check(path: Path, head: bytes) -> None:
     if mark != MARK:
         raise StoreError(f"--store: {path} is a database of another program; name another file")
     if version != FORMAT:
-        raise StoreError(
-            f"--store: {path} has format {version}, and this version of kube32-sim knows only {FORMAT}; "
-            "use the version that wrote it, or name another file"
-        )
+        raise other_format(path, version)
+
+
+def other_format(path: Path, version: int) -> StoreError:
+    return StoreError(
+        f"--store: {path} has format {version}, and this version of kube32-sim knows only {FORMAT}; "
+        "use the version that wrote it, or name another file"
+    )
