@@ -21,14 +21,20 @@ JsonObject = dict[str, Any]
 
 FINALIZER = "kubernetes"
 NAMESPACE_STORAGE = ("", "namespaces")
+MOST_AT_ONCE = 1000
+"""Objects of a type that one pass deletes: there may be a hundred thousand, and others are served between two passes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The objects of one type in the namespace."""
+    """The objects of one type in the namespace, or as many of them as are to be deleted next.
+
+    more: how many there are besides.
+    """
 
     row: ResourceType
     objects: Sequence[JsonObject]
+    more: int = 0
 
     @property
     def title(self) -> str:
@@ -70,7 +76,7 @@ def _finalized(namespace: JsonObject) -> Update:
 
 
 def _remaining(content: Sequence[Content]) -> tuple[str, str, str]:
-    parts = (f"{kind.title} has {len(kind.objects)} resource instances" for kind in content)
+    parts = (f"{kind.title} has {len(kind.objects) + kind.more} resource instances" for kind in content)
     return "True", "SomeResourcesRemain", f"Some resources are remaining: {', '.join(parts)}"
 
 
@@ -158,10 +164,19 @@ class NamespaceController:
         namespace = view.get(NAMESPACES, "", key)
         if namespace is None:
             return Plan()
-        return plan_namespace(namespace, self._content(key, view), now)
+        return plan_namespace(namespace, self._content(key), now)
 
-    def _content(self, namespace: str, view: View) -> list[Content]:
+    def _content(self, namespace: str) -> list[Content]:
         storages = (storage for storage in self._table.storages() if storage not in self._computed)
         rows = (self._table.by_storage(storage) for storage in storages)
-        kinds = (Content(row, view.list(_resource(row), namespace)) for row in rows if row.namespaced)
+        kinds = (self._content_of(row, namespace) for row in rows if row.namespaced)
         return [kind for kind in kinds if kind.objects]
+
+    def _content_of(self, row: ResourceType, namespace: str) -> Content:
+        """Only what is told of is decoded."""
+        every = self._store.list(row.storage, namespace)
+        if len(every) > MOST_AT_ONCE:
+            chosen = [stored for stored in every if not stored.deleting][:MOST_AT_ONCE] or every
+        else:
+            chosen = every
+        return Content(row, [stored.object() for stored in chosen], len(every) - len(chosen))

@@ -1,12 +1,15 @@
 """Namespaces that are being deleted, and the `default` ServiceAccount of those that are not."""
 
+from kube32_controllers import namespace_controller
 from kube32_controllers.namespace_controller import Content, plan_namespace
 from kube32_controllers.serviceaccount_controller import SERVICE_ACCOUNTS, ServiceAccountController
 from workload_objects import NOW, FakeView
 
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.client import NAMESPACES, PODS
+from kube32_sim.cluster import Cluster
 from kube32_sim.runtime.actions import Create, Delete, Patch, Update
+from tests.support.objects import MAPS
 
 TABLE = builtin_table()
 POD_ROW = TABLE.by_kind("", "v1", "Pod")
@@ -100,3 +103,31 @@ def test_a_deleted_default_service_account_is_looked_at_others_are_not():
     assert list(loop.keys(SERVICE_ACCOUNTS, item("default"), view)) == ["a"]
     assert list(loop.keys(SERVICE_ACCOUNTS, item("other"), view)) == []
     assert PODS not in loop.watches
+
+
+async def test_a_large_namespace_is_emptied_step_by_step(monkeypatch):
+    monkeypatch.setattr(namespace_controller, "MOST_AT_ONCE", 20)
+    told = []
+
+    def noted(namespace, content, now):
+        told.append(sum(len(kind.objects) for kind in content))
+        return plan_namespace(namespace, content, now)
+
+    monkeypatch.setattr(namespace_controller, "plan_namespace", noted)
+    async with Cluster(nodes=0, clock="virtual") as cluster:
+        await cluster.client.create(NAMESPACES, "", {"metadata": {"name": "large"}})
+        for number in range(110):
+            metadata = {"name": f"m{number:03}", "finalizers": ["x.example/y"] if number < 30 else []}
+            await cluster.client.create(MAPS, "large", {"metadata": metadata})
+        await cluster.client.delete(NAMESPACES, "", "large")
+        await cluster.settle()
+        left = [stored.name for stored in cluster.store.list(("", "configmaps"), "large")]
+        assert left == [f"m{number:03}" for number in range(30)]
+        conditions = (await cluster.client.get(NAMESPACES, "", "large"))["status"]["conditions"]
+        assert "configmaps. has 30 resource instances" in str(conditions)
+        assert len(told) > 5
+        assert max(told) < 40, "never all of them at once"
+        for name in left:
+            await cluster.client.patch(MAPS, "large", name, {"metadata": {"finalizers": None}})
+        await cluster.settle()
+        assert cluster.store.get(("", "namespaces"), "large") is None
