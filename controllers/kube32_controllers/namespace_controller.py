@@ -22,7 +22,7 @@ JsonObject = dict[str, Any]
 FINALIZER = "kubernetes"
 NAMESPACE_STORAGE = ("", "namespaces")
 MOST_AT_ONCE = 1000
-"""Objects of a type that one pass deletes: there may be a hundred thousand, and others are served between two passes."""
+"""Objects of a type that one pass deletes: there may be a hundred thousand, and others are served between passes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,19 @@ async def test_watches_last_longer_than_requests_may() -> None:
         assert [event["type"] async for event in events][-1] == "BOOKMARK"
 
 
+async def test_an_advance_of_the_clock_may_last() -> None:
+    async with Cluster(port=0, nodes=1, clock="virtual", limits=Limits(request_timeout=0.1)) as cluster:
+        start = cluster.clock.now()
+        async with connected(cluster.port) as wire:
+            advance = {"spec": {"duration": "8760000h"}}
+            await wire.ask("POST", "/apis/sim.kube32.io/v1alpha1/clocks/cluster/advance", advance)
+            await eventually(lambda: cluster.clock.now() > start + 60, "a minute of a thousand years")
+            assert len(handler_of(cluster).inflight.deadlines) == 0
+            async with connected(cluster.port) as other:
+                assert (await other("GET", "/api/v1/nodes")).status == 200
+        await eventually(lambda: not connections_of(cluster), "it is given up")
+
+
 def test_watches_without_a_timeout_end_at_different_times() -> None:
     streams = streaming.Streams(Limits(min_request_timeout=100))
     lasting = [streams.lasting() for _ in range(50)]
