@@ -104,6 +104,7 @@ class Cluster:
     def __init__(self, options: ServeOptions | None = None, **fields: Any) -> None:
         self.options = replace(options or ServeOptions(port=0), **fields)
         self.port = 0
+        self.candidate: Candidate | None = None
         self._ready = False
         self._snapshots: Snapshots | None = None
         self._stack: list[Stoppable] = []
@@ -208,7 +209,7 @@ class Cluster:
             context, ca = tls.context_from_files(options.tls_cert, options.tls_key)
         if context is not None:
             prepare(context, options.client_ca_file)
-        metrics = Metrics(self.store, hub)
+        metrics = Metrics(self.store, hub, self._leads)
         computed = COMPUTED if "endpoints" in options.loops else ()
         definitions, trouble = CustomDefinitions(self.store), lambda: self.store.trouble
         documents = Documents(self.registry.table, metrics.text, lambda: self._ready, definitions, computed, trouble)
@@ -282,6 +283,9 @@ class Cluster:
             played = [name for name, _ in options.boards]
             self._snapshots = Snapshots(self.registry, self.hooks, computed, played, options.limits.max_object_bytes)
         return await self._snapshots.post(asked, obj)
+
+    def _leads(self) -> bool | None:
+        return None if self.candidate is None else self.candidate.elector.leading
 
     async def _take_over(self) -> None:
         """The beginning of a term."""

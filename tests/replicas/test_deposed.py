@@ -32,9 +32,10 @@ async def test_it_writes_nothing(etcd: Etcd, monkeypatch: pytest.MonkeyPatch, ca
     """Its loops go on, for it never looks at the lease again: without fencing each pod would be made twice."""
     caplog.set_level(logging.WARNING)
     async with Cluster(options(etcd, "deposed")) as old:
-        await eventually(lambda: old.candidate.elector.leading, "the first leads")
-        await eventually(lambda: old.store.count(("", "nodes")) == 1, "its board is there")
+        assert old.candidate is not None
         blind = old.candidate.elector
+        await eventually(lambda: blind.leading, "the first leads")
+        await eventually(lambda: old.store.count(("", "nodes")) == 1, "its board is there")
         tried, looks = Elector._try, asyncio.Event()
 
         async def never(elector: Elector, patience: float) -> bool:
@@ -44,7 +45,9 @@ async def test_it_writes_nothing(etcd: Etcd, monkeypatch: pytest.MonkeyPatch, ca
 
         monkeypatch.setattr(Elector, "_try", never)
         async with Cluster(options(etcd, "deposed")) as new:
-            await eventually(lambda: new.candidate.elector.leading, "the second leads")
+            assert new.candidate is not None
+            second = new.candidate.elector
+            await eventually(lambda: second.leading, "the second leads")
             assert blind.leading
             made: list[str] = []
             new.store.subscribe(lambda event: made.append(event.stored.name) if event.type == "ADDED" else None, [PODS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -157,6 +158,11 @@ def test_who_may_what_holds_everywhere(clients: list[Http]) -> None:
     until(lambda: reads() == 200, "the binding holds")
     one("DELETE", f"{bindings}/reader")
     until(lambda: reads() == 403, "it holds no more")
+
+
+def test_one_of_them_leads(clients: list[Http]) -> None:
+    told = [re.search(r"^leader_election_master_status.* (\d)$", client.get("/metrics"), re.M) for client in clients]
+    assert [found and found[1] for found in told] == ["0", "0", "1"]
 
 
 def test_kubectl_speaks_to_any(replicas: Replicas, tmp_path: Path) -> None:

@@ -31,7 +31,9 @@ async def pair(
     monkeypatch.setattr(custom_types, "LOOK_EVERY", 0.1)
     options = ServeOptions(port=0, nodes=0, store=f"{etcd.url}/{request.node.name}", election=ELECTION)
     async with Cluster(options) as leader:
-        await eventually(lambda: leader.candidate.elector.leading, "the first leads")
+        assert leader.candidate is not None
+        elector = leader.candidate.elector
+        await eventually(lambda: elector.leading, "the first leads")
         other = Cluster(options)
         await other.start()
         try:
