@@ -8,8 +8,9 @@ definition that is deleted goes when the last of its objects has gone.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 import orjson
@@ -32,6 +33,8 @@ LOOK_EVERY = 5.0
 """Seconds between two looks for what other processes have left half done."""
 MOST_TRIES = 5
 """To give a definition its status, where others change it each time."""
+_NAMING: ContextVar[bool] = ContextVar("naming", default=False)
+"""Whether this is within `CustomTypes._naming`."""
 _BY_VALUE = orjson.OPT_SORT_KEYS
 
 
@@ -164,17 +167,35 @@ class CustomTypes:
         crd = stored.object()
         group = crd["spec"]["group"]
         freed = is_true(crd, "NamesAccepted") and crd["status"].get("acceptedNames") != crd["spec"]["names"]
-        taken = self._others(group, stored.name)
-        status = status_of(crd, taken, self._registry.clock.timestamp())
-        self._have(crd, taken)
-        if status != crd.get("status"):
+        if self._status(crd) != crd.get("status"):
             if self._telling.get(stored.name, 0) < MOST_TRIES:
-                await self._write_status(stored, status)
+                async with self._naming(group):
+                    await self._write_status(stored, self._status)
             if freed:
                 await self._look_again(group)
             return
         if is_true(crd, "Established"):
             await self._serve(stored)
+
+    def _status(self, crd: JsonObject) -> JsonObject:
+        """What the status of a definition should be, as long as others have the names that they have now."""
+        taken = self._others(crd["spec"]["group"], crd["metadata"]["name"])
+        status = status_of(crd, taken, self._registry.clock.timestamp())
+        self._have(crd, taken)
+        return status
+
+    @asynccontextmanager
+    async def _naming(self, group: str) -> AsyncIterator[None]:
+        """While it lasts nobody else gives names of a group; what follows from a status is a part of it."""
+        if _NAMING.get():
+            yield
+            return
+        async with self._store.deciding(f"definitions/{group}"):
+            token = _NAMING.set(True)
+            try:
+                yield
+            finally:
+                _NAMING.reset(token)
 
     def _others(self, group: str, name: str) -> Taken:
         """The names of the others of a group; the definition itself has none of them until it is put there again."""
@@ -195,15 +216,12 @@ class CustomTypes:
             if crd["spec"]["group"] == group and not other.deleting and not is_true(crd, "NamesAccepted"):
                 await self._bring_up(other)
 
-    async def _write_status(self, stored: StoredObject, status: JsonObject) -> None:
+    async def _write_status(self, stored: StoredObject, status: Callable[[JsonObject], JsonObject]) -> None:
+        """status: of the definition as it is when the status is stored."""
         asked = self._asked(DEFINITIONS, "", stored.name)._replace(subresource="status")
 
-        before = stored.object().get("status")
-
         def changed(current: JsonObject) -> JsonObject:
-            if current.get("status") not in (before, status):  # another process has written one meanwhile
-                return dict(current)
-            return {**current, "metadata": dict(current["metadata"]), "status": status}
+            return {**current, "metadata": dict(current["metadata"]), "status": status(current)}
 
         self._telling[stored.name] = self._telling.get(stored.name, 0) + 1
         try:
@@ -312,7 +330,7 @@ class CustomTypes:
 
     async def _wait_for_objects(self, stored: StoredObject, served: _Served) -> None:
         told = "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"
-        status = terminating(stored.object(), *told, self._registry.clock.timestamp())
+        now = self._registry.clock.timestamp()
         if served.unwatch is None:
             name, storage = stored.name, served.rows[0].storage
 
@@ -321,8 +339,8 @@ class CustomTypes:
                     self._registry.clock.spawn(self._release(name), f"end of {name}")
 
             served.unwatch = self._store.subscribe(gone, [storage])
-        if status != stored.object().get("status"):
-            await self._write_status(stored, status)
+        if terminating(stored.object(), *told, now) != stored.object().get("status"):
+            await self._write_status(stored, lambda current: terminating(current, *told, now))
 
     async def _release(self, name: str) -> None:
         """Nothing is left: the definition may go."""
@@ -351,4 +369,5 @@ class CustomTypes:
         if served is not None:
             served.type.terminating = False
         told = "False", "InstanceDeletionCompleted", "removed all instances"
-        await self._write_status(stored, terminating(stored.object(), *told, self._registry.clock.timestamp()))
+        now = self._registry.clock.timestamp()
+        await self._write_status(stored, lambda current: terminating(current, *told, now))

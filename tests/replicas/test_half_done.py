@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from kube32_sim.api.customs.naming import is_true
 from kube32_sim.client import Resource
 from kube32_sim.cluster import Cluster
 from kube32_sim.election import Election
@@ -68,6 +71,31 @@ async def test_a_definition_that_nobody_looked_at(pair: list[Cluster]) -> None:
     other.hooks._followers.clear()
     await other.client.create(DEFINITIONS, "", definition())
     await eventually(lambda: served() in _rows(leader) and served() in _rows(other), "both serve the type")
+
+
+async def test_names_are_given_once(pair: list[Cluster]) -> None:
+    """Two definitions of one kind, at two replicas in the same moment."""
+    for number in range(4):
+        kind = f"Kind{number}"
+        made = [definition(f"{letter}{number}s", kind) for letter in "ab"]
+        await asyncio.gather(
+            *(cluster.client.create(DEFINITIONS, "", one) for cluster, one in zip(pair, made, strict=True))
+        )
+
+        def accepted(cluster: Cluster, names: list[str]) -> list[str]:
+            found = [cluster.store.get(STORED, name) for name in names]
+            return [one.name for one in found if one is not None and is_true(one.object(), "NamesAccepted")]
+
+        names = [one["metadata"]["name"] for one in made]
+        for cluster in pair:
+            await eventually(partial(_told, cluster, names), "both have a status")
+        assert len(accepted(pair[0], names)) == 1
+        assert accepted(pair[0], names) == accepted(pair[1], names)
+
+
+def _told(cluster: Cluster, names: list[str]) -> bool:
+    found = [cluster.store.get(STORED, name) for name in names]
+    return all(one is not None and one.object().get("status", {}).get("conditions") for one in found)
 
 
 def _rows(cluster: Cluster) -> set[Resource]:
