@@ -38,7 +38,7 @@ def refrozen() -> Iterator[None]:
 
 
 def cluster(store: str, folder: Path) -> Cluster:
-    return Cluster(nodes=4, clock="virtual", **({} if store == "memory" else {"store": f"{store}:{folder / 'state'}"}))
+    return Cluster(nodes=4, clock="virtual", store=store if store == "memory" else f"{store}:{folder / 'state'}")
 
 
 async def churn(cluster: Cluster, numbers: range, pause: str) -> None:
