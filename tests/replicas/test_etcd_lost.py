@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.support.etcd import running_etcd
+from tests.support.etcd import Etcd, running_etcd
 from tests.support.http import Http
 from tests.support.replicas import SHORT, running_replicas
 from tests.support.waiting import until
@@ -30,12 +31,20 @@ def refused(client: Http, name: str) -> bool:
     return True
 
 
+def answers(etcd: Etcd) -> bool:
+    try:
+        with socket.create_connection(etcd.endpoint, timeout=1):
+            return True
+    except OSError:
+        return False
+
+
 LONG = pytest.mark.soak
 
 
 @pytest.mark.parametrize(
     ("manner", "seconds"),
-    [("killed", 3.0), pytest.param("killed", 30.0, marks=LONG), pytest.param("silent", 30.0, marks=LONG)],
+    [("stopped", 3.0), pytest.param("stopped", 30.0, marks=LONG), pytest.param("silent", 30.0, marks=LONG)],
 )
 def test_it_comes_back(tmp_path: Path, manner: str, seconds: float) -> None:
     with running_etcd(tmp_path) as etcd, running_replicas(tmp_path, etcd.url, 2, *SHORT, "--nodes", "1") as replicas:
@@ -43,7 +52,9 @@ def test_it_comes_back(tmp_path: Path, manner: str, seconds: float) -> None:
         clients = [each.http() for each in replicas]
         clients[0].post(DEPLOYMENTS, WEB)
         until(lambda: len(clients[1].get(PODS)["items"]) == 1, "loops run")
-        if manner == "killed":
+        if manner == "stopped":  # by itself: etcd 3.5.1 may lose what it has acknowledged when it is killed
+            os.kill(etcd.pid, signal.SIGTERM)
+            until(lambda: not answers(etcd), "etcd has stopped")
             etcd.kill()
         else:
             os.kill(etcd.pid, signal.SIGSTOP)
@@ -55,7 +66,7 @@ def test_it_comes_back(tmp_path: Path, manner: str, seconds: float) -> None:
         until(lambda: time.monotonic() - gone > seconds, "it has been away for long enough", seconds + 5)
         assert all(refused(client, "still-lost") for client in clients)
 
-        if manner == "killed":
+        if manner == "stopped":
             etcd.start()
         else:
             os.kill(etcd.pid, signal.SIGCONT)
