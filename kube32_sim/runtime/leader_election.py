@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -33,6 +34,8 @@ JsonObject = dict[str, Any]
 RELEASE_SECONDS = 2.0
 """Patience for letting go at the end; a lease that is not let go runs out."""
 _STEPS = 1000
+_EPSILON = 0.01
+"""Seconds after which a lease that has run out is surely seen as such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,17 +142,27 @@ class Elector:
             await self._release()
 
     def heard(self, lease: JsonObject) -> None:
-        """The Lease has been written: let go, or taken from us, it is looked at now and not some time later."""
-        holder = Record.of(lease).holder
-        if not holder or (self.leading and holder != self.identity):
+        """The Lease has been written: let go, or taken from us, it is looked at now and not some time later.
+
+        Another's lasts from this moment on.
+        """
+        record = Record.of(lease)
+        if record.holder != self.identity and record != self._seen:
+            self._see(record)
+        if not record.holder or (self.leading and record.holder != self.identity):
             self._signal.set()
 
     async def _run(self) -> None:
         period = self._rules.retry_period
         while True:
             while not await self._try(self._rules.renew_deadline):
-                await self._pause(period * (1 + JITTER * self._ids.integer(_STEPS) / _STEPS))
+                await self._pause(min(period * (1 + JITTER * self._ids.integer(_STEPS) / _STEPS), self._until_free()))
             await self._lead()
+
+    def _until_free(self) -> float:
+        """Seconds until the lease of whoever holds it runs out: it is not free for longer than it takes to ask."""
+        left = self._seen_at + self._seen.duration - self._clock.steady()
+        return left + _EPSILON if self._seen.holder and left > 0 else math.inf
 
     async def _pause(self, seconds: float) -> None:
         cancel = self._clock.call_at(self._clock.now() + seconds, self._signal.set)

@@ -177,6 +177,19 @@ async def test_a_leader_that_cannot_renew_stops_before_another_begins(world: Wor
     assert (await world.lease())["leaseTransitions"] == 2
 
 
+async def test_another_leads_as_soon_as_the_lease_has_run_out(world: World) -> None:
+    await world.candidate("first")
+    second = await world.candidate("second")
+    world.cluster.store.subscribe(lambda event: second.heard(event.stored.object()), [(LEASES.group, LEASES.plural)])
+    await world.cluster.advance(20)
+    world.clients["first"].off = True
+    renewed = parse_time((await world.lease())["renewTime"])
+    await world.cluster.advance(renewed + RULES.lease_duration - world.cluster.clock.now() - 0.1)
+    assert world.terms == {}
+    await world.cluster.advance(0.2)
+    assert list(world.terms) == ["second"]
+
+
 async def test_times_of_other_clocks_say_nothing(world: World) -> None:
     """A lease whose times are long past, or far ahead, counts from when it was seen."""
     for year in ("2001", "2093"):
