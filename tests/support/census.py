@@ -121,3 +121,22 @@ def resident() -> int:
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class _Mallinfo(ctypes.Structure):
+    """glibc's `struct mallinfo2`."""
+
+    _names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+    _fields_ = [(name, ctypes.c_size_t) for name in _names.split()]
+
+
+def in_use() -> tuple[int, int]:
+    """(bytes that were allocated from the C library and not freed, Python's own blocks that are in use).
+
+    What is resident is more: pages are given back when nothing on them is used any more, which is a matter of chance.
+    """
+    gc.collect()
+    library = ctypes.CDLL(None)
+    library.mallinfo2.restype = _Mallinfo
+    found = library.mallinfo2()
+    return found.uordblks + found.hblkhd, sys.getallocatedblocks()
