@@ -10,6 +10,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
 
 from kube32_sim.api.steering import RUNS_AS
@@ -49,10 +50,14 @@ class LocalBoards:
         self._boards: Boards | None = None
         self._coming: dict[str, None] = {}
         """Names of nodes that boards are to be started for."""
+        self._context = Context()
+        """Of the term: what a store tells of is told in the store's own, and what follows is still the leader's."""
+        self._starting: set[asyncio.Task[None]] = set()
         self._unsubscribe: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
         """Answers when all are registered."""
+        self._context = copy_context()
         if self._options.boards:
             await self._made().start()
         self._unsubscribe = self._store.subscribe(self._heard, [NODE_STORAGE])
@@ -62,6 +67,9 @@ class LocalBoards:
     async def stop(self) -> None:
         self._unsubscribe()
         self._coming.clear()
+        for task in self._starting:
+            task.cancel()
+        await asyncio.gather(*self._starting, return_exceptions=True)
         if self._boards is not None:
             await self._boards.stop()
 
@@ -84,7 +92,9 @@ class LocalBoards:
             return
         if event.previous is None or not _is_played(event.previous):
             if not self._coming:
-                self._clock.spawn(self._play(), "boards of loaded nodes")
+                task = self._context.run(self._clock.spawn, self._play(), "boards of loaded nodes")
+                self._starting.add(task)
+                task.add_done_callback(self._starting.discard)
             self._coming[event.stored.name] = None
 
     async def _play(self) -> None:
