@@ -48,6 +48,7 @@ ALLOWED = {
     "kube32_sim/server/connections.py": {"call_later", "time"},
     "kube32_sim/kubelet/process.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/runtime/leader_election.py": {"asyncio.timeout"},
+    "kube32_sim/storage/etcd/guards.py": {"asyncio.timeout"},
     "kube32_sim/storage/etcd/waiting.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/storage/sqlite/journal.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/clock_command.py": {"kube32_sim.clock.RealClock"},

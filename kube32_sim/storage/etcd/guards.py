@@ -12,7 +12,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from weakref import WeakValueDictionary
 
-from kube32_sim.storage.etcd import waiting
 from kube32_sim.storage.etcd.connection import PATIENCE
 from kube32_sim.storage.etcd.keys import Keys
 from kube32_sim.storage.interface import Unavailable
@@ -41,14 +40,12 @@ def block() -> Block | None:
 
 async def _turn(lock: asyncio.Lock, subject: str) -> None:
     """Wait for it, but not behind all those who wait for an etcd that does not answer."""
-    if not lock.locked():
-        await lock.acquire()
-    elif not await waiting.patient(asyncio.ensure_future(_acquired(lock)), PATIENCE):
-        raise Unavailable(f"too many decide on {subject} at once, or etcd does not answer; nothing was written")
-
-
-async def _acquired(lock: asyncio.Lock) -> None:
-    await lock.acquire()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await lock.acquire()  # here and in no other task: who is called off in this moment must not keep it
+    except TimeoutError:
+        why = f"too many decide on {subject} at once, or etcd does not answer; nothing was written"
+        raise Unavailable(why) from None
 
 
 class Guards:
