@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from kube32_sim.api.endpoint_slices import MANAGED_BY, MANAGER, SERVICE_LABEL, slices_of
 from kube32_sim.api.endpoints import Entry, endpoints_of, entries_of, has_endpoints
@@ -30,6 +30,8 @@ COMPUTED = (ENDPOINTS, SLICES)
 OWN = "default/kubernetes"
 """The Service of the API server itself, whose endpoints nobody computes."""
 
+AGAIN = 1.0
+"""Seconds after which watchers are told of what could not be stored."""
 Place = tuple[str, str, str]
 """(namespace, label, value): where Services that select this label are found."""
 
@@ -86,12 +88,14 @@ class ComputedEndpoints:
         self._made_for: dict[str, str] = {}
         """uids of the Services that the stored Endpoints are of."""
         self._dirty: dict[Storage, dict[str, None]] = {storage: {} for storage in COMPUTED}
-        self._scheduled = False
+        self._scheduled = self._writing = False
         self._recall()
         for stored in store.list(SERVICES):
             self._take(stored)
         store.subscribe(self._service_changed, [SERVICES])
         store.subscribe(self._pod_changed, [PODS])
+        if store.deferred:
+            store.subscribe(self._written, COMPUTED)
 
     def _recall(self) -> None:
         """What an earlier run has computed is to be looked at: what it is of may have gone."""
@@ -134,9 +138,25 @@ class ComputedEndpoints:
             if any(selecting.matches(state.labels) for state in states) and selecting.hear(event):
                 self._touch(key)
 
-    def _touch(self, key: str) -> None:
-        for dirty in self._dirty.values():
-            dirty[key] = None
+    def _written(self, event: Event) -> None:
+        """Where that is not our doing, something that we wrote could not be kept: it is computed anew."""
+        stored = event.stored
+        if self._writing or stored.key == OWN:
+            return
+        if stored.storage == ENDPOINTS:
+            self._touch(stored.key, [ENDPOINTS])
+        elif stored.labels.get(MANAGED_BY) == MANAGER:
+            key = f"{stored.namespace}/{stored.labels.get(SERVICE_LABEL, '')}"
+            self._slices.setdefault(key, set()).add(stored.key)
+            self._touch(key, [SLICES])
+
+    def _touch(self, key: str, storages: Iterable[Storage] = COMPUTED) -> None:
+        for storage in storages:
+            self._dirty[storage][key] = None
+        self._tell_later()
+
+    def _tell_later(self) -> None:
+        """If there are watchers."""
         if not self._scheduled and any(map(self._watched, COMPUTED)):
             self._scheduled = True
             self._clock.spawn(self._turn(), "computed endpoints")
@@ -150,7 +170,8 @@ class ComputedEndpoints:
             try:
                 await self.refresh(storage)
             except Unavailable as error:
-                log.warning("watchers of %s are not told of changes: %s", storage[1], error)
+                log.warning("watchers of %s are not told of changes yet: %s", storage[1], error)
+                self._clock.call_at(self._clock.now() + AGAIN, self._tell_later)
 
     # what follows
 
@@ -199,9 +220,18 @@ class ComputedEndpoints:
             for slice_key, obj in wanted.items():
                 await self._put(selecting, SLICES, slice_key, obj)
 
+    @contextmanager
+    def _ours(self) -> Iterator[None]:
+        """What is written meanwhile is; where writes may be undone they are done at once."""
+        self._writing = True
+        try:
+            yield
+        finally:
+            self._writing = False
+
     async def _drop(self, storage: Storage, key: str) -> None:
         if self._store.get(storage, key) is not None:
-            with suppress(KeyMissing):
+            with suppress(KeyMissing), self._ours():
                 await self._store.delete(storage, key, lambda _: None)
 
     async def _put(self, selecting: Selecting, storage: Storage, key: str, obj: JsonObject) -> None:
@@ -211,7 +241,7 @@ class ComputedEndpoints:
         stored = self._store.get(storage, key)
         if stored is None:
             metadata["uid"] = self._ids.uid()
-            with suppress(KeyExists):  # another process has computed the same
+            with suppress(KeyExists), self._ours():  # another process has computed the same
                 await self._store.create(storage, key, obj)
             return
         old = stored.object()
@@ -221,5 +251,5 @@ class ComputedEndpoints:
             return
         if "generation" in metadata and {**obj, "metadata": None} != {**old, "metadata": None}:
             metadata["generation"] += 1
-        with suppress(KeyMissing):
+        with suppress(KeyMissing), self._ours():
             await self._store.update(storage, key, lambda current: obj if current.revision == stored.revision else None)

@@ -1,0 +1,88 @@
+"""What the registry keeps besides the store is right, too, when a store in a file has taken back what was written."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from kube32_sim import Cluster
+from kube32_sim.client import PODS, SERVICES, Resource
+from kube32_sim.storage.interface import JsonObject
+from kube32_sim.storage.sqlite import journal
+from kube32_sim.storage.sqlite.store import SqliteStore
+from tests.support.waiting import eventually
+
+ENDPOINTS = Resource("", "v1", "endpoints")
+SLICES = Resource("discovery.k8s.io", "v1", "endpointslices")
+SERVICE: JsonObject = {"metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}
+
+
+class Disk:
+    """Of a store; full when told so."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self.full = False
+        file = store.journal._file
+        self._commit, self._probe = file.commit, file.probe
+        file.commit, file.probe = self.commit, self.probe  # type: ignore[method-assign]
+
+    def _check(self) -> None:
+        if self.full:
+            raise sqlite3.OperationalError("disk is full")
+
+    def commit(self) -> None:
+        self._check()
+        self._commit()
+
+    def probe(self) -> None:
+        self._check()
+        self._probe()
+
+    async def fails(self) -> None:
+        await eventually(lambda: self._store.journal.failing, "something is undone")
+
+    async def has_room(self) -> None:
+        self.full = False
+        await eventually(lambda: not self._store.journal.failing, "the store can be written again")
+
+
+def pod(name: str) -> JsonObject:
+    return {"metadata": {"name": name, "labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+
+
+async def addresses(cluster: Cluster) -> tuple[int, int]:
+    """How many the Endpoints have, and how many the slices."""
+    subsets = (await cluster.client.get(ENDPOINTS, "default", "web")).get("subsets") or ()
+    made = (await cluster.client.list(SLICES, "default", label_selector="kubernetes.io/service-name=web")).items
+    found = [*(one.get("addresses") or () for one in subsets), *(one.get("notReadyAddresses") or () for one in subsets)]
+    return sum(map(len, found)), sum(len(one["endpoints"] or ()) for one in made)
+
+
+@pytest.mark.parametrize("looked_before", [False, True])
+async def test_endpoints_that_could_not_be_kept_are_computed_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked_before: bool
+) -> None:
+    monkeypatch.setattr(journal, "RETRY", 0.02)
+    async with Cluster(port=0, nodes=1, store=f"sqlite:{tmp_path / 'store'}") as cluster:
+        store = cluster.store
+        assert isinstance(store, SqliteStore)
+        disk = Disk(store)
+        await cluster.client.create(SERVICES, "default", SERVICE)
+        if looked_before:
+            assert await addresses(cluster) == (0, 0)
+        await cluster.client.create(PODS, "default", pod("one"))
+
+        def running() -> bool:
+            stored = store.get(("", "pods"), "default/one")
+            return stored is not None and stored.object()["status"].get("phase") == "Running"
+
+        await eventually(running, "the pod runs")
+        await store.kept(store.revision)
+        disk.full = True
+        assert await addresses(cluster) == (1, 1)
+        await disk.fails()
+        await disk.has_room()
+        assert await addresses(cluster) == (1, 1)
