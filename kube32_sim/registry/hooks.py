@@ -15,13 +15,13 @@ from kube32_sim.api.service_allocation import allocate
 from kube32_sim.api.strategies.base import Context
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
-from kube32_sim.registry.service_addresses import ADDRESSES, Addresses, held_by, is_ours
+from kube32_sim.registry.service_addresses import ADDRESSES, SERVICES, Addresses, held_by, is_ours
 from kube32_sim.storage.interface import KeyMissing, Store
 from kube32_sim.storage.objects import Event, StoredObject
 
 JsonObject = dict[str, Any]
 
-PODS, SERVICES = ("", "pods"), ("", "services")
+PODS = ("", "pods")
 RANGES = ("networking.k8s.io", "servicecidrs")
 
 

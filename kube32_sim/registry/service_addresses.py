@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from kube32_sim.api.validation.addresses import is_ipv6, parse_ip
@@ -17,7 +18,7 @@ from kube32_sim.storage.objects import StoredObject
 
 JsonObject = dict[str, Any]
 
-ADDRESSES = ("networking.k8s.io", "ipaddresses")
+ADDRESSES, SERVICES = ("networking.k8s.io", "ipaddresses"), ("", "services")
 _MANAGER_LABEL, MANAGER = "ipaddress.kubernetes.io/managed-by", "ipallocator.k8s.io"
 _FAMILY_LABEL = "ipaddress.kubernetes.io/ip-family"
 
@@ -42,7 +43,6 @@ _SAID: JsonObject = {
 
 def address_object(name: str, service: JsonObject, uid: str, now: str) -> JsonObject:
     labels = {_FAMILY_LABEL: "IPv6" if is_ipv6(name) else "IPv4", _MANAGER_LABEL: MANAGER}
-    metadata = service["metadata"]
     said = {
         "manager": "kube-apiserver",
         "operation": "Update",
@@ -59,10 +59,18 @@ def address_object(name: str, service: JsonObject, uid: str, now: str) -> JsonOb
             "labels": labels,
             "managedFields": [said],
         },
-        "spec": {
-            "parentRef": {"resource": "services", "namespace": metadata["namespace"], "name": metadata["name"]},
-        },
+        "spec": _spec(service),
     }
+
+
+def _spec(service: JsonObject) -> JsonObject:
+    metadata = service["metadata"]
+    return {"parentRef": {"resource": "services", "namespace": metadata["namespace"], "name": metadata["name"]}}
+
+
+def _handed_on(spec: JsonObject, current: StoredObject) -> JsonObject | None:
+    """An address of ours that is another Service's now."""
+    return {**current.copy(), "spec": spec} if is_ours(current.object()) else None
 
 
 class Addresses:
@@ -76,11 +84,19 @@ class Addresses:
     async def take(self, service: JsonObject, before: JsonObject | None, now: str) -> None:
         """Make the objects of the addresses that a Service is about to have."""
         for name in sorted(held_by(service) - held_by(before)):
-            if self._store.get(ADDRESSES, name) is not None:
-                continue  # left over from a Service of the same moment
-            obj = address_object(name, service, self._ids.uid(), now)
-            with suppress(KeyExists):  # somebody else was quicker
-                await self._store.create(ADDRESSES, name, obj)
+            await self._take(name, service, now)
+
+    async def _take(self, name: str, service: JsonObject, now: str) -> None:
+        """One may be left over from a Service that had the address until this moment."""
+        while True:
+            if self._store.get(ADDRESSES, name) is None:
+                with suppress(KeyExists):  # somebody else was quicker
+                    await self._store.create(ADDRESSES, name, address_object(name, service, self._ids.uid(), now))
+                    return
+            else:
+                with suppress(KeyMissing):
+                    await self._store.update(ADDRESSES, name, partial(_handed_on, _spec(service)))
+                    return
 
     async def repair(self, services: Iterable[JsonObject], now: str) -> None:
         """Make what is missing, and delete what is left over, where an earlier run ended between two writes."""
@@ -90,21 +106,29 @@ class Addresses:
 
     def give_back(self, names: Iterable[str]) -> None:
         """Delete objects once the write that gave their addresses back is done."""
-        self._clock.spawn(self._dropped(tuple(sorted(names))), "addresses given back")
+        self._clock.spawn(self._given_back(tuple(sorted(names))), "addresses given back")
+
+    async def _given_back(self, names: Iterable[str]) -> None:
+        with suppress(Unavailable):  # whoever looks for objects without a Service finds them
+            async with self._store.deciding(SERVICES[1]):  # an address is there before its Service
+                await self._dropped(names)
 
     async def _dropped(self, names: Iterable[str]) -> None:
-        with suppress(Unavailable):  # whoever looks for objects without a Service finds them
-            for name in names:
-                await self._drop(name)
+        for name in names:
+            stored = self._store.get(ADDRESSES, name)
+            if stored is not None and self._is_left_over(stored):
+                with suppress(KeyMissing):
+                    await self._store.delete(ADDRESSES, name, self._check_left_over)
 
-    async def _drop(self, name: str) -> None:
-        stored = self._store.get(ADDRESSES, name)
-        if stored is not None and is_ours(stored.object()) and not self._in_use(stored):
-            with suppress(KeyMissing):
-                await self._store.delete(ADDRESSES, name, lambda _: None)
+    def _check_left_over(self, stored: StoredObject) -> None:
+        if not self._is_left_over(stored):
+            raise KeyMissing(stored.key)
+
+    def _is_left_over(self, stored: StoredObject) -> bool:
+        return is_ours(stored.object()) and not self._in_use(stored)
 
     def _in_use(self, stored: StoredObject) -> bool:
         """Whether the Service is back already, with the same address."""
         parent = stored.object()["spec"]["parentRef"]
-        service = self._store.get(("", "services"), f"{parent['namespace']}/{parent['name']}")
+        service = self._store.get(SERVICES, f"{parent['namespace']}/{parent['name']}")
         return service is not None and stored.name in held_by(service.object())

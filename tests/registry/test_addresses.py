@@ -113,3 +113,15 @@ async def test_another_range_gives_addresses_until_it_goes(cluster: Cluster) -> 
     )
     await cluster.client.delete(RANGES, "", "more")
     assert elsewhere in await refused(cluster.client.create(SERVICES, "default", service("b", clusterIP="10.200.0.8")))
+
+
+async def test_an_address_that_goes_from_one_service_to_the_next_at_once_keeps_its_object(cluster: Cluster) -> None:
+    client = cluster.client
+    await client.create(SERVICES, "default", service("one", clusterIP="10.96.0.77"))
+    await client.delete(SERVICES, "default", "one")
+    await client.create(SERVICES, "default", service("two", clusterIP="10.96.0.77"))
+    await cluster.settle()
+    assert (await client.get(ADDRESSES, "", "10.96.0.77"))["spec"]["parentRef"]["name"] == "two"
+    await client.delete(SERVICES, "default", "two")
+    await cluster.settle()
+    assert "10.96.0.77" not in await names(cluster)
