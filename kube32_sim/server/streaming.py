@@ -293,7 +293,7 @@ class Stream:
 
     def _bookmark_now(self) -> None:
         self._hub.flush()  # what has happened in this turn comes before the bookmark that covers it
-        self._deliver(self._frames.join([self._bookmark(self._store.revision)]))
+        self._deliver(self._frames.join([self._bookmark(self._hub.position)]))
 
     def _send_bookmark(self) -> None:
         self._bookmark_now()

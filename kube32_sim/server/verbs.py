@@ -77,12 +77,17 @@ class Verbs:
         """
         if response.prepared:
             return True
-        store = self._registry.store
+        seen = call.seen or self._registry.store.revision
+        if call.info.verb in READING:
+            return await self._is_kept(seen)
+        await self._registry.store.kept(seen)
+        return True
+
+    async def _is_kept(self, revision: int) -> bool:
+        """Wait until it is; False where it was undone."""
         try:
-            await store.kept(call.seen or store.revision)
+            await self._registry.store.kept(revision)
         except Unavailable:
-            if call.info.verb not in READING:
-                raise
             return False
         return True
 
@@ -159,7 +164,8 @@ class Verbs:
             continue_token=wanted.continue_,
         )
         call.seen = page.revision
-        await self._registry.store.kept(page.revision)
+        if not await self._is_kept(page.revision):  # a stream cannot be repeated once it has begun
+            return await self._list(call)
         return await send_list(call.request, call.stream_headers, call.accepted, form, call.row, page)
 
     async def _watch(self, call: Call) -> web.StreamResponse:

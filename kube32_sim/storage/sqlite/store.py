@@ -101,9 +101,17 @@ class SqliteStore(MemoryStore):
     # the past
 
     def events_since(self, storage: Storage, revision: int) -> Sequence[Event]:
+        self._refuse_undone(revision)
+        return super().events_since(storage, revision)
+
+    def _undone(self, bucket: Bucket, revision: int) -> dict[str, StoredObject | None]:
+        self._refuse_undone(revision)
+        return super()._undone(bucket, revision)
+
+    def _refuse_undone(self, revision: int) -> None:
+        """Nobody who knows such a revision knows what has been."""
         if self._was_undone(revision):
             raise Compacted(revision, self.durable)
-        return super().events_since(storage, revision)
 
     def compact(self, revision: int) -> None:
         super().compact(revision)
