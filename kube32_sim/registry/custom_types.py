@@ -336,11 +336,18 @@ class CustomTypes:
 
             def gone(event: Event) -> None:
                 if event.type == "DELETED" and not self._store.count(storage):
-                    self._registry.clock.spawn(self._release(name), f"end of {name}")
+                    self._registry.clock.spawn(self._release_emptied(name), f"end of {name}")
 
             served.unwatch = self._store.subscribe(gone, [storage])
         if terminating(stored.object(), *told, now) != stored.object().get("status"):
             await self._write_status(stored, lambda current: terminating(current, *told, now))
+
+    async def _release_emptied(self, name: str) -> None:
+        """After the last of its objects has gone, when nobody waits for it."""
+        try:
+            await self._release(name)
+        except errors.ApiError as error:
+            log.warning("the definition %s stays although its objects have gone: %s", name, error.message)
 
     async def _release(self, name: str) -> None:
         """Nothing is left: the definition may go."""
