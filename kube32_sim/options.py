@@ -206,8 +206,9 @@ class ServeOptions:
     limits: Limits = DEFAULTS
     """How much of anything the server takes; each of its fields is an option of the command line."""
     election: Election = ELECTION
-    etcd: EtcdAccess = PLAIN
     """How replicas elect who runs the loops; its fields are options too."""
+    etcd: EtcdAccess = PLAIN
+    """How an etcd is spoken to; its fields are options too."""
 
     def __post_init__(self) -> None:
         _check_numbers(self)

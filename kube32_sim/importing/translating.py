@@ -52,7 +52,6 @@ class Translator:
         """Number and hash label of the newest ControllerRevision, by the owner's uid."""
         self.moved = 0
         """Pods that their Deployment owns now."""
-        self.relabelled = 0
 
     def see(self, row: ResourceType, obj: JsonObject) -> None:
         metadata = obj["metadata"]
@@ -109,7 +108,6 @@ class Translator:
         newest = self._newest.get(uid, (0, labels.get(DAEMON_HASH, "")))[1]
         if wanted is not None and labels.get(DAEMON_HASH) == newest != wanted:
             pod["metadata"]["labels"] = {**labels, DAEMON_HASH: wanted}
-            self.relabelled += 1
 
     def _note_rollout(self, deployment: JsonObject) -> None:
         """What its controller has seen has its revision already."""

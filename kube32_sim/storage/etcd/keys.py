@@ -31,7 +31,6 @@ class Keys:
         self.leader = root + b"leader"
         self.clock = root + b"clock"
         self.objects = root + b"objects/"
-        self.objects_end = root + b"objects0"
         self.guards = root + b"guards/"
         self._storages: dict[str, Storage] = {}
         self._roots: dict[Storage, bytes] = {}
