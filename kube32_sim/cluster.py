@@ -125,7 +125,7 @@ class Cluster:
         virtual = options.clock == "virtual"
         self.clock: Clock = VirtualClock() if virtual else RealClock()
         table = builtin_table()
-        self.store: Store = await open_store(options.store_place, table, self.clock)
+        self.store: Store = await open_store(options.store_place, table, self.clock, options.limits)
         self._stack.append(_Closing(self.store, self.clock))
         seed = options.seed if options.seed is not None else (0 if virtual else None)
         self.ids = Ids(seed, reached(self.store))

@@ -37,6 +37,11 @@ class Limits:
     min_request_timeout: int = _bound(
         1800, "seconds that a watch lasts at least, and twice that at most, if its client does not say how long", 1
     )
+    watch_history_events: int = _bound(
+        50_000, "changes that watches and lists of the past can start from; before them: 410"
+    )
+    watch_history_bytes: int = _bound(64 << 20, "the same by the size of the objects that only they keep")
+    watch_history_duration: float = _bound(600.0, "the same by their age", 1.0)
     read_header_timeout: float = _bound(32.0, "time for a request's head to arrive; beyond it: 408", 0.1)
 
     def __post_init__(self) -> None:

@@ -9,7 +9,10 @@ import pytest
 
 from kube32_sim import cli
 from kube32_sim.arguments import build_parser
+from kube32_sim.cluster import Cluster
 from kube32_sim.limits import DEFAULTS, Limits, flag, limits_of
+from kube32_sim.storage.interface import Compacted
+from tests.support.objects import MAPS
 from tests.support.servers import CLONE
 
 NAMES = [bound.name for bound in dataclasses.fields(Limits)]
@@ -32,6 +35,19 @@ def test_what_cannot_be_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.run(["serve", "--max-watches", "0"])
     assert "--max-watches: 0 is less than 1" in capsys.readouterr().err
+
+
+async def test_the_history_is_as_long_as_it_was_said() -> None:
+    limits = Limits(watch_history_events=5, watch_history_bytes=1 << 20, watch_history_duration=60)
+    async with Cluster(port=0, nodes=0, controllers="none", clock="virtual", limits=limits) as cluster:
+        for number in range(10):
+            await cluster.client.create(MAPS, "default", {"metadata": {"name": f"c{number}"}})
+        kept = cluster.store.events_since(("", "configmaps"), cluster.store.oldest(("", "configmaps")))
+        assert [event.stored.name for event in kept] == ["c5", "c6", "c7", "c8", "c9"]
+        await cluster.advance(61)
+        await cluster.client.create(MAPS, "default", {"metadata": {"name": "late"}})
+        with pytest.raises(Compacted):
+            cluster.store.events_since(("", "configmaps"), kept[-1].revision - 1)
 
 
 @pytest.mark.parametrize("name", NAMES)

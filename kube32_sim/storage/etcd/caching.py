@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable
 from contextvars import copy_context
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -70,8 +70,8 @@ class Cache(MemoryStore):
 
     optimistic = True
 
-    def __init__(self, table: ResourceTable, clock: Clock, keys: Keys) -> None:
-        super().__init__(table, clock)
+    def __init__(self, table: ResourceTable, clock: Clock, keys: Keys, **history: Any) -> None:
+        super().__init__(table, clock, **history)
         self._types = table
         self.keys = keys
         self.guards = Guards(keys)

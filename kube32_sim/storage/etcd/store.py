@@ -15,7 +15,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.clock import Clock, VirtualClock
@@ -59,8 +59,8 @@ COMPACTION = 300.0
 class EtcdStore(Cache):
     """Made by `open`."""
 
-    def __init__(self, table: ResourceTable, clock: Clock, connection: Connection, prefix: str) -> None:
-        super().__init__(table, clock, Keys(prefix))
+    def __init__(self, table: ResourceTable, clock: Clock, connection: Connection, prefix: str, **history: Any) -> None:
+        super().__init__(table, clock, Keys(prefix), **history)
         self._etcd = connection
         self._following = Following(connection, self.keys, lambda: self.revision, self.hear, self._begin_anew)
         self._compacting: asyncio.Task[None] | None = None
@@ -75,10 +75,14 @@ class EtcdStore(Cache):
         *,
         access: EtcdAccess = PLAIN,
         compaction: float = COMPACTION,
+        **history: Any,
     ) -> EtcdStore:
-        """endpoints: (host, port) of each member.  prefix: see `Keys`.  Raises StoreError."""
+        """endpoints: (host, port) of each member.  prefix: see `Keys`.  history: see `MemoryStore`.
+
+        Raises StoreError.
+        """
         connection = Connection(endpoints, access)
-        store = cls(table, clock, connection, prefix)
+        store = cls(table, clock, connection, prefix, **history)
         try:
             connection.open()
             await store._check_format()
