@@ -12,7 +12,7 @@ Time here is the clients': whatever time it is in the cluster, theirs passes.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
@@ -46,14 +46,15 @@ class Seats:
         self._patience = patience
         self._most = most
         self._option = option
-        self._queue: deque[asyncio.Future[None]] = deque()
+        self._queue: OrderedDict[asyncio.Future[None], None] = OrderedDict()
+        """Those who wait, the first first; one who has given up may still be in it, or be out of it already."""
 
     async def wait(self) -> None:
         """For a seat that somebody gives back; raises ApiError 429."""
         if len(self._queue) >= QUEUE * self._most:
             raise self._refusal()
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append(turn)
+        self._queue[turn] = None
         try:
             async with asyncio.timeout(self._patience):
                 await turn
@@ -61,14 +62,14 @@ class Seats:
             if turn.done() and not turn.cancelled():
                 self.leave()  # it had come just before
             else:
-                self._queue.remove(turn)
+                self._queue.pop(turn, None)  # `leave` may have passed him over since he was called off
             if isinstance(error, TimeoutError):
                 raise self._refusal() from None
             raise
 
     def leave(self) -> None:
         while self._queue:
-            turn = self._queue.popleft()
+            turn, _ = self._queue.popitem(last=False)
             if not turn.done():
                 turn.set_result(None)
                 return

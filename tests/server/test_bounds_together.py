@@ -71,6 +71,18 @@ async def test_who_waits_too_long_or_behind_too_many_is_to_come_again() -> None:
     assert patient.free == 1
 
 
+async def test_a_seat_that_is_given_back_in_the_moment_in_which_somebody_gives_up_is_there_for_the_next() -> None:
+    seats = Seats(1, patience=60.0, option="--x")
+    seats.free -= 1
+    first = asyncio.create_task(seats.wait())
+    await asyncio.sleep(0)
+    first.cancel()
+    seats.leave()  # before the task that was called off has had a turn
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    assert seats.free == 1
+
+
 async def test_bodies_that_do_not_come_keep_no_seat_and_end() -> None:
     async with bounded(max_mutating_requests_inflight=1, request_timeout=0.4) as (cluster, wire):
         async with connected(cluster.port) as one, connected(cluster.port) as two:
