@@ -5,6 +5,7 @@
     python3 run.py kubelet [OPTION]...    run simulated boards in a process of their own
     python3 run.py preview [OPTION]...    tell where the pods of manifests would go
     python3 run.py clock   ACTION...      tell the time of a running simulator, or move it on
+    python3 run.py snapshot ACTION...     save the state of a cluster in a file, or load it
     python3 run.py test    [OPTION]...    run the whole test suite (options are pytest's)
 
 `python3 run.py serve --help` tells the options of a command.
@@ -42,7 +43,7 @@ def main(arguments: list[str]) -> None:
     if sys.version_info < (3, 11):  # noqa: UP036 - an older one gets here, and should be told
         run_with_newer_python()
     if not arguments or arguments[0] in ("-h", "--help"):
-        print((__doc__ or "").strip())
+        explain()
         return
     if arguments[0] == "test":
         prepare("dev")
@@ -53,6 +54,13 @@ def main(arguments: list[str]) -> None:
     prepare("run")
     os.environ[PROGRAM] = "python3 run.py"
     become([PYTHON, "-m", "kube32_sim", *arguments])
+
+
+def explain() -> None:
+    try:
+        print((__doc__ or "").strip(), flush=True)
+    except BrokenPipeError:  # `| head`: nor may the interpreter try at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run_with_newer_python() -> NoReturn:

@@ -225,7 +225,7 @@ def _add_control_plane(group: argparse._ArgumentGroup) -> None:
         "--store",
         default="memory",
         metavar="URL",
-        help="where objects are kept: memory, sqlite:FILE or etcd://HOST:PORT[,HOST:PORT...][/PREFIX] "
+        help="where objects are kept: memory, sqlite:PATH or etcd://HOST:PORT[,HOST:PORT...][/PREFIX] "
         "(default: %(default)s)",
     )
     group.add_argument(

@@ -25,7 +25,21 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The console script."""
-    sys.exit(run(arguments))
+    try:
+        code: str | int | None = run(arguments)
+    except SystemExit as stop:  # argparse's, which has printed a help perhaps
+        code = stop.code
+    sys.exit(_all_said(code))
+
+
+def _all_said(code: str | int | None) -> str | int | None:
+    """What waits to be printed is printed here, where it can be told that nobody reads it."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        return _nobody_reads()
+    return code
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -46,6 +60,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 NO_LISTENING = (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES, errno.EPERM)
+OTHER_PORTS = "; name another with --port N, or take a free one with --port 0"
 
 
 def _prepare_serve(parsed: argparse.Namespace) -> Work:
@@ -71,7 +86,8 @@ def _prepare_serve(parsed: argparse.Namespace) -> Work:
             if error.errno not in NO_LISTENING and not isinstance(error, socket.gaierror):
                 raise
             why = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
-            raise OSError(f"cannot listen on {options.host}:{options.port}: {why}") from error
+            instead = OTHER_PORTS if error.errno == errno.EADDRINUSE else ""
+            raise OSError(f"cannot listen on {options.host}:{options.port}: {why}{instead}") from error
 
     return work
 

@@ -37,7 +37,7 @@ from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.durations import format_duration, seconds_of
 from kube32_sim.ids import Ids
 from kube32_sim.kept import administrator_token, own_authority, reached, signing_key
-from kube32_sim.kubeconfig import Access, write_kubeconfig
+from kube32_sim.kubeconfig import Access, full_path, write_kubeconfig
 from kube32_sim.leading import Candidate, LocalBoards
 from kube32_sim.local_client import LocalClient
 from kube32_sim.loops import Loops, make_recorder, make_scheduler
@@ -372,7 +372,7 @@ def _settle_memory() -> None:
 
 async def serve(options: ServeOptions) -> None:
     """Run a cluster until cancelled; prints one line when it is ready, and how to use it."""
-    path = (options.kubeconfig or KUBECONFIG).expanduser().absolute()
+    path = full_path(options.kubeconfig or KUBECONFIG)
     gc.disable()  # it would look again and again at all that a store brings back
     async with Cluster(replace(options, kubeconfig=path)) as cluster:
         _settle_memory()

@@ -67,6 +67,12 @@ def kubeconfig_document(access: Access) -> JsonObject:
     }
 
 
+def full_path(path: Path) -> Path:
+    """From the root on, without `..`; a link at its end stays one."""
+    path = path.expanduser().absolute()
+    return path.parent.resolve() / path.name if ".." in path.parts else path
+
+
 def write_kubeconfig(path: Path, access: Access) -> Path:
     """Write the kubeconfig of a running simulator, readable by its owner only; answers the full path.
 
@@ -74,7 +80,7 @@ def write_kubeconfig(path: Path, access: Access) -> Path:
     """
     import yaml
 
-    path = path.expanduser().absolute()
+    path = full_path(path)
     before = _own_server(path)
     if before not in ("", access.server):
         log.warning("%s pointed to %s before; who uses it talks to %s from now on", path, before, access.server)

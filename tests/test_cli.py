@@ -203,6 +203,7 @@ def test_a_taken_port(tmp_path: Path) -> None:
     (line,) = done.stderr.splitlines()
     assert f"127.0.0.1:{port}" in line
     assert "address already in use" in line.lower()
+    assert line.endswith("; name another with --port N, or take a free one with --port 0")
     assert not (tmp_path / "kubeconfig").exists()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kube32_sim.kubeconfig import Access, KubeconfigError, find_access, read_access, write_kubeconfig
+from kube32_sim.kubeconfig import Access, KubeconfigError, find_access, full_path, read_access, write_kubeconfig
 
 
 def test_what_is_written_reads_back(tmp_path: Path) -> None:
@@ -52,6 +52,13 @@ def test_its_own_file_is_overwritten(tmp_path: Path, caplog: pytest.LogCaptureFi
 def test_the_full_path_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert write_kubeconfig(Path("./deep/config"), Access("http://x")) == tmp_path / "deep" / "config"
+
+
+def test_the_way_there_is_told_without_detours(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert write_kubeconfig(tmp_path / "a" / ".." / "new", Access("http://x")) == tmp_path / "new"
+    assert full_path(tmp_path / "a" / ".." / "link") == tmp_path / "link"
 
 
 def test_an_empty_file_is_overwritten(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import run
 from kube32_sim.arguments import PROGRAM
+from kube32_sim.cli import COMMANDS
 from kube32_sim.options import KUBECONFIG
 
 CLONE = Path(run.__file__).parent
@@ -200,7 +201,18 @@ def test_help_needs_no_set_up() -> None:
     )
     for command in ("serve  ", "kubelet", "test   "):
         assert f"python3 run.py {command} [OPTION]..." in done.stdout
+    assert all(f"python3 run.py {command} " in done.stdout for command in COMMANDS)
     assert str(KUBECONFIG) in done.stdout
+
+
+def test_whoever_reads_only_the_beginning_of_the_help_sees_no_traceback() -> None:
+    command = [sys.executable, str(CLONE / "run.py"), "--help"]
+    environment = os.environ | {"PYTHONUNBUFFERED": ""}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/", env=environment) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
 
 
 def test_its_name_is_handed_on_where_it_is_looked_for() -> None:

@@ -33,7 +33,9 @@ def snapshot(parsed: argparse.Namespace) -> int:
         else:
             objects = read(parsed.files)
             options = Options(parsed.on_conflict.capitalize(), parsed.strict, parsed.leave_nodes, parsed.dry_run)
-            _report_loaded(asyncio.run(_load(access, objects, options)), options)
+            loaded = asyncio.run(_load(access, objects, options))
+            _report_loaded(loaded, options)
+            _check_any(loaded, objects, options)
     except Unreachable as error:
         raise CommandError(f"cannot reach the server: {error}") from error
     except ApiError as error:
@@ -96,3 +98,9 @@ def _report_loaded(loaded: Loaded, options: Options) -> None:
     instead = f", {loaded.replaced} of them in the place of others" if loaded.replaced else ""
     if sys.stdout is not None:
         print(printable(f"{loaded.loaded} objects {done}{instead}"))
+
+
+def _check_any(loaded: Loaded, objects: Objects, options: Options) -> None:
+    """A load of which nothing is left is none; but where what is there is to be kept, all may be there."""
+    if objects.lines and not loaded.loaded and options.on_conflict != "Skip":
+        raise CommandError(f"none of the {len(objects.lines)} objects can be loaded: nothing was loaded")

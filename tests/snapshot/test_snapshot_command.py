@@ -103,3 +103,31 @@ def test_what_cannot_be_done_is_told(snapshot: Callable[..., Said], server: Serv
         assert told in said[0], said
     assert snapshot("load", "--server", server.url)[0] == 2
     assert snapshot("lode")[0] == 2
+
+
+def test_a_load_of_which_nothing_is_left_has_failed(
+    server: Server, snapshot: Callable[..., Said], tmp_path: Path
+) -> None:
+    where = ("--server", server.url)
+    strange = tmp_path / "strange.jsonl"
+    strange.write_bytes(orjson.dumps(config_map("x") | {"apiVersion": "nowhere.example.com/v1", "kind": "Thing"}))
+    for more in ((), ("--dry-run",)):
+        code, out, told = snapshot("load", str(strange), *more, *where)
+        assert (code, out.split()[0]) == (1, "0")
+        assert "Thing" in told[0]
+        assert told[-1] == "kube32-sim: none of the 1 objects can be loaded: nothing was loaded"
+    assert snapshot("load", str(strange), "--on-conflict", "skip", *where)[0] == 0
+
+
+def test_whoever_reads_only_the_beginning_is_left_in_peace(server: Server) -> None:
+    for arguments in (("snapshot", "save", "-", "--server", server.url), ("--help",), ("serve", "--help")):
+        command = [sys.executable, "-m", "kube32_sim", *arguments]
+        environment = command_environment(
+            PYTHONUNBUFFERED=""
+        )  # as users have it: the end of the pipe is met at the end
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.close()
+            assert process.stderr.read() == b""
+            assert process.wait() == 1

@@ -45,7 +45,8 @@ class StoreFile:
     """Raises StoreError where it cannot be opened.  fresh: there is nothing in it yet."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path.absolute()
+        full = path.absolute()
+        self.path = full.parent.resolve() / full.name if ".." in full.parts else full
         self._identity = (0, 0)
         try:
             self._open()
