@@ -22,6 +22,8 @@ MOST_KNOWN = 1000
 """Spellings of Host (with ports) that are remembered as good."""
 _BY_THE_USER = frozenset(("same-origin", "none"))
 """What a browser says in Sec-Fetch-Site of requests that no other page caused."""
+ASKS_FIRST = "Access-Control-Request-Method"
+"""In what a browser asks before a page of another site may send something: no option lets it, for no answer would."""
 _LONGEST_SHOWN = 253
 
 
@@ -66,10 +68,10 @@ class Origins:
             return
         if not origin and _follows_a_link(request):
             return
-        page = _shown(origin) if origin else "another site"
-        name = _machine(origin or "")
-        told = f": start it with --allowed-host {name} to let it" if name else ""
-        raise _refused(f"a page of {page} may not send requests to this server{told}")
+        page = f", and this one is of {_shown(origin)}" if origin else ""
+        name = "" if site or ASKS_FIRST in headers else _machine(origin or "")
+        told = f"; if that is a proxy in front of this server, start it with --allowed-host {name}" if name else ""
+        raise _refused(f"pages of other sites may not send requests to this server{page}{told}")
 
     def _is_ours(self, origin: str, host: str) -> bool:
         scheme, slashes, authority = origin.lower().partition("://")

@@ -120,6 +120,21 @@ async def test_pages_of_others_are_refused(called: Cluster, origin: str) -> None
         assert "may not send requests to this server" in answer.json()["message"]
 
 
+async def test_the_refusal_names_the_option_only_where_it_helps(called: Cluster) -> None:
+    said = 'pages of other sites may not send requests to this server, and this one is of "http://dash.example:3000"'
+    told = "; if that is a proxy in front of this server, start it with --allowed-host dash.example"
+    for headers, more in (
+        ({}, told),
+        ({"Sec-Fetch-Site": "cross-site"}, ""),
+        ({"Sec-Fetch-Site": "same-site"}, ""),
+        ({"Access-Control-Request-Method": "POST"}, ""),
+    ):
+        async with connected(called.port) as wire:
+            sent = {"Host": "localhost:6443", "Origin": "http://dash.example:3000", **headers}
+            await wire.send(head(f"OPTIONS {NAMESPACES} HTTP/1.1", sent))
+            assert (await wire.answer()).json()["message"] == said + more
+
+
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
 async def test_a_form_of_another_page_changes_nothing(called: Cluster, kind: str) -> None:
     body = b'{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"forged"}}'
