@@ -11,7 +11,7 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kube32_sim.api.steering import RUNS_AS
 from kube32_sim.api.users import node
@@ -23,7 +23,7 @@ from kube32_sim.local_client import LocalClient
 from kube32_sim.loops import Loops, make_recorder
 from kube32_sim.options import ServeOptions
 from kube32_sim.runtime.actions import Emit
-from kube32_sim.runtime.leader_election import Elector, Rules
+from kube32_sim.runtime.leader_election import BORROWS, Elector, Rules
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.storage.interface import Store
 from kube32_sim.storage.objects import Event, StoredObject
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Begin = Callable[[], Awaitable[None]]
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -164,7 +165,7 @@ class Candidate:
         make: Callable[[Recorder], tuple[Loops, LocalBoards]],
     ) -> None:
         """recorder: of this process, for who leads.  begin, more, make: of each term (see `Term`)."""
-        self._store, self._client, self._clock, self._recorder = store, client, clock, recorder
+        self._store, self._client, self._clock, self._recorder, self._ids = store, client, clock, recorder, ids
         self._begin, self._more, self._make = begin, more, make
         self._rules = rules_of(election)
         identity = f"{socket.gethostname()}_{ids.uid()}"
@@ -178,6 +179,12 @@ class Candidate:
     async def stop(self) -> None:
         await self.elector.stop()
         self._unsubscribe()
+
+    async def alone(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do something while no replica runs loops or boards; raises Unavailable where that cannot be."""
+        identity = f"{self.elector.identity}_{self._ids.suffix()}{BORROWS}"
+        client, clock, ids = self._client.of(PROGRAM), self._clock, self._ids
+        return await Elector(client, clock, ids, self._rules, identity, self._term).borrow(work)
 
     def _heard(self, event: Event) -> None:
         if event.stored.key == f"{self._rules.namespace}/{self._rules.name}":

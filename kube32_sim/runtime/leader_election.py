@@ -15,10 +15,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import LEASES, Client
@@ -26,11 +26,17 @@ from kube32_sim.clock import Clock, rfc3339_micro
 from kube32_sim.election import JITTER
 from kube32_sim.ids import Ids
 from kube32_sim.storage.fencing import leading, taking
+from kube32_sim.storage.interface import Unavailable
 
 log = logging.getLogger(__name__)
 
 JsonObject = dict[str, Any]
+T = TypeVar("T")
 
+BORROWS = "_borrows"
+"""The end of the identity of who has the lease for one piece of work."""
+_ATTEMPTS = 10
+"""To take it from a leader that renews it."""
 RELEASE_SECONDS = 2.0
 """Patience for letting go at the end; a lease that is not let go runs out."""
 _STEPS = 1000
@@ -83,6 +89,9 @@ class Record:
         }
 
 
+NOBODY = Record("", 0, "", "", 0)
+
+
 class Duties(Protocol):
     """What only the leader does.  Each term has its own."""
 
@@ -110,9 +119,10 @@ class Elector:
         self._ids = ids
         self._rules = rules
         self.identity = identity
+        self._borrower = identity.endswith(BORROWS)
         self._make = duties
         self._tell = tell
-        self._seen = Record("", 0, "", "", 0)
+        self._seen = NOBODY
         self._seen_at = clock.steady()
         self._signal = clock.signal()
         self._task: asyncio.Task[None] | None = None
@@ -170,6 +180,43 @@ class Elector:
             await self._signal.wait()
         finally:
             cancel()
+
+    # for one piece of work
+
+    async def borrow(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Take the lease at once, whoever leads, and keep it while `work` is done; then anybody may have it.
+
+        Who led is deposed, and writes nothing more meanwhile.  Raises Unavailable where the lease cannot be had, or is
+        lost before the work is done.
+        """
+        done: list[T] = []
+
+        async def run() -> None:
+            done.append(await work())
+
+        await self._clock.spawn(self._borrowed(run), f"borrowing the lease {self._rules.name}")
+        return done[0]
+
+    async def _borrowed(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        for _ in range(_ATTEMPTS):
+            if await self._try(self._rules.renew_deadline):
+                break
+        else:
+            raise Unavailable(f"the lease {self._rules.name} cannot be had now ({self.leader or 'nobody'} has it)")
+        self.leading = True
+        with leading(self._term):
+            task = self._clock.spawn(run(), f"what borrows the lease {self._rules.name}")
+        task.add_done_callback(lambda _: self._signal.set())
+        try:
+            await self._keep(task)
+        finally:
+            self.leading = False
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await self._release()
+        if task.cancelled():
+            raise Unavailable(f"the lease {self._rules.name} was lost before all was done")
+        task.result()
 
     # leading
 
@@ -240,6 +287,9 @@ class Elector:
         except ApiError as error:
             if error.code != 404:
                 raise
+            if self.leading:
+                self._see(NOBODY)
+                return False
             lease = {"metadata": {"name": self._rules.name}, "spec": wanted.spec()}
             with self._beginning():
                 made = await self._client.create(LEASES, self._rules.namespace, lease)
@@ -249,15 +299,23 @@ class Elector:
         if old != self._seen:
             self._see(old)
         ours = old.holder == self.identity
+        if self.leading and not ours:
+            return False  # though nobody may have it: others may have led meanwhile, and our term is over
         if ours:
             wanted = replace(wanted, acquired=old.acquired, transitions=old.transitions)
-        elif old.holder and self._clock.steady() < self._seen_at + old.duration:
+        elif self._is_held(old):
             return False
         else:
             wanted = replace(wanted, transitions=old.transitions + 1)
         with self._beginning():
             await self._write(lease, wanted)
         return True
+
+    def _is_held(self, record: Record) -> bool:
+        """Whether somebody else has the lease, and we cannot take it from him."""
+        if not record.holder or (self._borrower and not self.leading and not record.holder.endswith(BORROWS)):
+            return False
+        return self._clock.steady() < self._seen_at + record.duration
 
     def _beginning(self) -> AbstractContextManager[None]:
         """Who does not lead yet begins a term with the write of the Lease."""

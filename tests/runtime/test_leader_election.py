@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from kube32_sim.clock import parse_time
 from kube32_sim.cluster import Cluster
 from kube32_sim.ids import Ids
 from kube32_sim.options import ServeOptions
-from kube32_sim.runtime.leader_election import Duties, Elector, Rules
+from kube32_sim.runtime.leader_election import BORROWS, Duties, Elector, Rules
 from kube32_sim.storage.fencing import LEADING
 
 RULES = Rules()
@@ -249,3 +250,87 @@ async def test_a_term_that_fails_is_begun_again(world: World, at: str) -> None:
     assert tries == ["it 1", "it 2", "it 3"]
     await elector.stop()
     assert world.terms == {}
+
+
+def borrower(world: World, who: str) -> Elector:
+    async def none() -> Duties:
+        raise AssertionError("who borrows has no duties")
+
+    return Elector(world.cluster.client, world.cluster.clock, Ids(7), RULES, who + BORROWS, none)
+
+
+async def test_who_borrows_the_lease_has_it_at_once_and_gives_it_back(world: World) -> None:
+    first = await world.candidate("first")
+    term = world.terms["first"]
+
+    async def work() -> tuple[str, str]:
+        return LEADING.get(), (await world.lease())["holderIdentity"]
+
+    lent, holder = await borrower(world, "load").borrow(work)
+    assert holder == f"load{BORROWS}"
+    assert lent not in ("", term)
+    assert "holderIdentity" not in await world.lease()
+    await world.cluster.advance(2 * SHORTLY)
+    assert first.leading
+    assert world.terms["first"] not in (term, lent)
+
+
+async def test_a_lease_that_others_have_had_meanwhile_begins_a_new_term(world: World) -> None:
+    """A leader that slept through the whole term of another writes no more under its own, though the lease is free."""
+    first = await world.candidate("first")
+    term = world.terms["first"]
+    lease = await world.cluster.client.get(LEASES, RULES.namespace, RULES.name)
+    free = {name: value for name, value in lease["spec"].items() if name != "holderIdentity"}
+    await world.cluster.client.update(LEASES, RULES.namespace, {**lease, "spec": free})
+    await world.cluster.advance(SHORTLY)
+    assert first.leading
+    assert world.terms["first"] != term
+    term = world.terms["first"]
+    await world.cluster.client.delete(LEASES, RULES.namespace, RULES.name)
+    await world.cluster.advance(SHORTLY)
+    assert first.leading
+    assert world.terms["first"] != term
+
+
+async def test_two_do_not_borrow_it_at_once(world: World) -> None:
+    async def second() -> None:
+        raise AssertionError("nobody else has it meanwhile")
+
+    async def work() -> str:
+        with pytest.raises(ApiError, match="cannot be had now") as caught:
+            await borrower(world, "second").borrow(second)
+        assert caught.value.code == 503
+        return "done"
+
+    assert await borrower(world, "first").borrow(work) == "done"
+
+
+async def test_work_that_fails_gives_the_lease_back_too(world: World) -> None:
+    async def work() -> None:
+        raise ApiError(409, "Conflict", "in the way")
+
+    with pytest.raises(ApiError, match="in the way"):
+        await borrower(world, "load").borrow(work)
+    assert "holderIdentity" not in await world.lease()
+
+
+async def test_work_ends_when_another_takes_the_lease_by_force(world: World) -> None:
+    ended, taking = [], asyncio.Event()
+
+    async def work() -> None:
+        lease = await world.cluster.client.get(LEASES, RULES.namespace, RULES.name)
+        taken = {**lease, "spec": {**lease["spec"], "holderIdentity": "somebody"}}
+        await world.cluster.client.update(LEASES, RULES.namespace, taken)
+        taking.set()
+        try:
+            await world.cluster.clock.sleep(3600)
+        finally:
+            ended.append("work")
+
+    borrowing = asyncio.ensure_future(borrower(world, "load").borrow(work))
+    await taking.wait()
+    await world.cluster.advance(2 * SHORTLY)
+    with pytest.raises(ApiError, match="was lost before all was done"):
+        await borrowing
+    assert ended == ["work"]
+    assert (await world.lease())["holderIdentity"] == "somebody"
