@@ -281,8 +281,13 @@ class Cluster:
             options = self.options
             computed = COMPUTED if "endpoints" in options.loops else ()
             played = [name for name, _ in options.boards]
-            self._snapshots = Snapshots(self.registry, self.hooks, computed, played, options.limits.max_object_bytes)
+            most = options.limits.max_object_bytes
+            self._snapshots = Snapshots(self.registry, self.hooks, self._alone, computed, played, most)
         return await self._snapshots.post(asked, obj)
+
+    async def _alone(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Where others share the store, no loops may see half of a snapshot; here there is no turn for them."""
+        return await (work() if self.candidate is None else self.candidate.alone(work))
 
     def _leads(self) -> bool | None:
         return None if self.candidate is None else self.candidate.elector.leading

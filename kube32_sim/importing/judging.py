@@ -45,6 +45,7 @@ class Judged(NamedTuple):
     """An object as it is going to be stored, but for what follows from others.
 
     raw: its JSON without apiVersion, kind and resourceVersion.  line: where it stood in the snapshot, from 0.
+    owners: their uids.
     """
 
     row: ResourceType
@@ -52,6 +53,7 @@ class Judged(NamedTuple):
     uid: str
     raw: bytes
     line: int
+    owners: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -120,7 +122,8 @@ class Judge:
             raise Problem([FieldError("FieldValueTooLong", "", why)])
         stored = self.table.by_storage(row.storage) if row.custom is None else row
         key = object_key(row, metadata.get("namespace", ""), metadata["name"])
-        return Judged(stored, key, metadata.get("uid", ""), raw, line), obj
+        owners = tuple(owner["uid"] for owner in metadata.get("ownerReferences") or ())
+        return Judged(stored, key, metadata.get("uid", ""), raw, line, owners), obj
 
     def _row(self, api_version: str, kind: str) -> ResourceType:
         row = self._rows.get((api_version, kind))

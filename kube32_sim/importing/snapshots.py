@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 
 from kube32_sim.api import errors
@@ -27,6 +27,7 @@ from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import Storage
 
 KIND, PLURAL = "Snapshot", "snapshots"
+Alone = Callable[[Callable[[], Awaitable[Outcome]]], Awaitable[Outcome]]
 MOST_LOADS = 4
 """Begun at a time: another one takes the place of the longest begun."""
 MOST_BYTES = 1 << 30
@@ -92,18 +93,23 @@ class _Load:
 
 
 class Snapshots:
-    """Answers what is posted.  played: the nodes that the simulator has boards for anyway."""
+    """Answers what is posted.  played: the nodes that the simulator has boards for anyway.
+
+    alone: does something while no loops run that could see it half done.
+    """
 
     def __init__(
         self,
         registry: Registry,
         hooks: Hooks,
+        alone: Alone,
         computed: Collection[Storage],
         played: Collection[str] = (),
         max_bytes: int = DEFAULTS.max_object_bytes,
     ) -> None:
         self._registry = registry
         self._hooks = hooks
+        self._alone = alone
         self._computed = frozenset(computed)
         self._played = frozenset(played)
         self._max_bytes = max_bytes
@@ -171,7 +177,7 @@ class Snapshots:
             self._registry.ids.turn_off(load.digest)  # the snapshot may be of a simulator with the same seed
         storing = Storing(self._registry, self._hooks, load.objects, load.translator, how)
         load.objects = []
-        outcome = await storing.run()
+        outcome = await (storing.run() if asked.dry_run else self._alone(storing.run))
         outcome.notes = notes + outcome.notes
         if asked.dry_run:
             return _answer(asked.name, "Checked", outcome)

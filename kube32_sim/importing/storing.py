@@ -17,23 +17,15 @@ import orjson
 from kube32_sim.api import errors
 from kube32_sim.api.customs.naming import DEFINITIONS
 from kube32_sim.api.errors import ApiError, FieldError
-from kube32_sim.api.resources import ResourceType
 from kube32_sim.importing.conflicts import Fate, OnConflict, fate
 from kube32_sim.importing.judging import JsonObject, Judged, without_collector
+from kube32_sim.importing.ordering import NAMESPACES, rank, waves
 from kube32_sim.importing.translating import NODES, Translator, adopt
 from kube32_sim.registry.asked import Asked, Hooks
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import KeyExists, KeyMissing, Outrun, Storage
 
-NAMESPACES: Storage = ("", "namespaces")
 SERVICES: Storage = ("", "services")
-_FIRST: Sequence[Storage] = (
-    NAMESPACES,
-    ("networking.k8s.io", "servicecidrs"),
-    ("networking.k8s.io", "ipaddresses"),
-    NODES,
-)
-_LAST: Sequence[Storage] = (("", "pods"), ("", "events"))
 AT_A_TIME = 64
 """Writes under way, where each waits."""
 MOST_TOLD = 20
@@ -85,7 +77,7 @@ class Storing:
 
     async def run(self) -> Outcome:
         """Raises ApiError; before anything was stored, unless the message says otherwise."""
-        self._objects.sort(key=lambda judged: _rank(judged.row))
+        self._objects.sort(key=lambda judged: rank(judged.row))
         wanted = self._checked(self._objects)
         self._objects = []
         made = self._missing_namespaces(wanted)
@@ -189,8 +181,9 @@ class Storing:
             for judged in objects:
                 await self._put(judged)
             return
-        for start in range(0, len(objects), AT_A_TIME):
-            await asyncio.gather(*map(self._put_shared, objects[start : start + AT_A_TIME]))
+        for wave in waves(objects):
+            for start in range(0, len(wave), AT_A_TIME):
+                await asyncio.gather(*map(self._put_shared, wave[start : start + AT_A_TIME]))
 
     async def _put_shared(self, judged: Judged) -> None:
         """As `_put`, where others may be quicker."""
@@ -272,14 +265,6 @@ class Storing:
             notes.append(
                 f"nodes that were not Ready are switched off (sim.kube32.io/fault): {_some(self._outcome.off)}"
             )
-
-
-def _rank(row: ResourceType) -> int:
-    if row.storage == DEFINITIONS:
-        return -1
-    if row.storage in _FIRST:
-        return _FIRST.index(row.storage)
-    return 100 + _LAST.index(row.storage) if row.storage in _LAST else 50
 
 
 def _namespace(name: str, uid: str, now: str) -> JsonObject:
