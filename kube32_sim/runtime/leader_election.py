@@ -124,6 +124,8 @@ class Elector:
         self._tell = tell
         self._seen = NOBODY
         self._seen_at = clock.steady()
+        self._told = ""
+        """Who was told of as the leader last."""
         self._signal = clock.signal()
         self._task: asyncio.Task[None] | None = None
         self._terms = 0
@@ -139,6 +141,7 @@ class Elector:
         return f"{self.identity} {self._terms}"
 
     def start(self) -> None:
+        log.info("%s is a candidate for the lease %s/%s", self.identity, self._rules.namespace, self._rules.name)
         self._task = self._clock.spawn(self._run(), f"candidate for {self._rules.name}")
 
     async def stop(self) -> None:
@@ -148,7 +151,7 @@ class Elector:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         self._task = None
-        if self._seen.holder == self.identity:
+        if self._terms:  # it may be ours though no answer has told so yet
             await self._release()
 
     def heard(self, lease: JsonObject) -> None:
@@ -331,6 +334,9 @@ class Elector:
 
     def _see(self, record: Record) -> None:
         self._seen, self._seen_at = record, self._clock.steady()
+        if record.holder not in ("", self._told, self.identity):  # that we lead is told when we begin
+            log.info("new leader elected: %s", record.holder)
+        self._told = record.holder
 
     async def _release(self) -> None:
         try:

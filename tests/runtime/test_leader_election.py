@@ -17,8 +17,10 @@ from kube32_sim.ids import Ids
 from kube32_sim.options import ServeOptions
 from kube32_sim.runtime.leader_election import BORROWS, Duties, Elector, Rules
 from kube32_sim.storage.fencing import LEADING
+from tests.support.waiting import eventually
 
 RULES = Rules()
+STORED = ("coordination.k8s.io", "leases")
 SHORTLY = RULES.retry_period * 2.2
 """The longest that a candidate waits between two looks."""
 
@@ -63,6 +65,14 @@ class Late(Cut):
             renewed = {**found["spec"], "renewTime": "2026-01-01T00:00:01.000000Z"}
             await self._client.update(asked[0], asked[1], {**found, "spec": renewed})
         return found
+
+
+class Silent(Cut):
+    """A client whose writes arrive, and whose answers do not."""
+
+    async def create(self, *asked: Any) -> Any:
+        await self._client.create(*asked)
+        await asyncio.get_running_loop().create_future()
 
 
 class World:
@@ -143,6 +153,19 @@ async def test_a_renewal_that_came_between_does_not_keep_it(world: World) -> Non
     world.clients["first"].off = True
     await first.stop()
     assert "holderIdentity" not in await world.lease()
+
+
+async def test_a_lease_that_was_taken_in_the_moment_of_the_end_is_let_go(world: World) -> None:
+    elector = Elector(Silent(world.cluster.client), world.cluster.clock, Ids(0), RULES, "silent", _never)
+    elector.start()
+    await eventually(lambda: world.cluster.store.get(STORED, f"{RULES.namespace}/{RULES.name}"), "the lease is taken")
+    assert (await world.lease())["holderIdentity"] == "silent"
+    await elector.stop()
+    assert "holderIdentity" not in await world.lease()
+
+
+async def _never() -> Duties:
+    raise AssertionError("it does not know that it leads")
 
 
 async def test_who_is_told_need_not_look(world: World) -> None:
