@@ -165,7 +165,7 @@ class Registry:
             async with self._deciding(row, asked.namespace):
                 if store.get(row.storage, asked.key) is not None and await still_there(store, row.storage, asked.key):
                     raise taken(asked, obj, store)
-                warnings = self.steps.complete_new(asked, obj)
+                warnings = self.steps.complete_new(asked, obj, anew=store.optimistic)
                 if asked.dry_run:
                     return None, obj, warnings
                 try:

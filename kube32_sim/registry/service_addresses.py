@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from kube32_sim.api.validation.addresses import is_ipv6, parse_ip
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
-from kube32_sim.storage.interface import KeyExists, KeyMissing, Store, Unavailable
+from kube32_sim.storage.interface import KeyExists, KeyMissing, Outrun, Store, Unavailable
 from kube32_sim.storage.objects import StoredObject
 
 JsonObject = dict[str, Any]
@@ -68,11 +67,6 @@ def _spec(service: JsonObject) -> JsonObject:
     return {"parentRef": {"resource": "services", "namespace": metadata["namespace"], "name": metadata["name"]}}
 
 
-def _handed_on(spec: JsonObject, current: StoredObject) -> JsonObject | None:
-    """An address of ours that is another Service's now."""
-    return {**current.copy(), "spec": spec} if is_ours(current.object()) else None
-
-
 class Addresses:
     """Keeps the objects in step with the Services of a store."""
 
@@ -84,10 +78,19 @@ class Addresses:
     async def take(self, service: JsonObject, before: JsonObject | None, now: str) -> None:
         """Make the objects of the addresses that a Service is about to have."""
         for name in sorted(held_by(service) - held_by(before)):
-            await self._take(name, service, now)
+            await self._take(name, service, now, is_new=before is None)
 
-    async def _take(self, name: str, service: JsonObject, now: str) -> None:
+    async def _take(self, name: str, service: JsonObject, now: str, *, is_new: bool) -> None:
         """One may be left over from a Service that had the address until this moment."""
+        spec = _spec(service)
+
+        def handed_on(current: StoredObject) -> JsonObject | None:
+            if not is_ours(current.object()):
+                return None
+            if is_new and current.object()["spec"] != spec and self._in_use(current):
+                raise Outrun  # by a Service that another replica has made since it was decided that this one has it
+            return {**current.copy(), "spec": spec}
+
         while True:
             if self._store.get(ADDRESSES, name) is None:
                 with suppress(KeyExists):  # somebody else was quicker
@@ -95,13 +98,14 @@ class Addresses:
                     return
             else:
                 with suppress(KeyMissing):
-                    await self._store.update(ADDRESSES, name, partial(_handed_on, _spec(service)))
+                    await self._store.update(ADDRESSES, name, handed_on)
                     return
 
     async def repair(self, services: Iterable[JsonObject], now: str) -> None:
         """Make what is missing, and delete what is left over, where an earlier run ended between two writes."""
         for service in services:
-            await self.take(service, None, now)
+            for name in sorted(held_by(service)):
+                await self._take(name, service, now, is_new=False)
         await self._dropped([stored.name for stored in self._store.list(ADDRESSES)])
 
     def give_back(self, names: Iterable[str]) -> None:

@@ -112,9 +112,11 @@ class Steps:
             raise self.invalid(asked, failures)
         admission.validate("create", obj, None, context, self._before_quota if more else self._config)
 
-    def complete_new(self, asked: Asked, obj: JsonObject) -> list[str]:
-        """What follows from the cluster in this moment: addresses, a node."""
+    def complete_new(self, asked: Asked, obj: JsonObject, *, anew: bool) -> list[str]:
+        """What follows from the cluster in this moment: addresses, a node.  anew: a quota may be used up by now."""
         context = self.context(asked)
+        if anew:
+            admission.check_quota(obj, None, context, self._config)
         asked.row.strategy.check_served(context)
         self._fit_type(asked, obj)
         self.check_size(obj)

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from tests.support.etcd import Etcd
 from tests.support.http import Http
 from tests.support.kubectl import Kubectl
-from tests.support.replicas import SHORT, Replicas, running_replicas
+from tests.support.replicas import SHORT, Replica, Replicas, running_replicas
 from tests.support.waiting import until
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -115,6 +116,38 @@ def test_services_have_addresses_of_their_own(clients: list[Http]) -> None:
     )
     for name in names:
         clients[0]("DELETE", f"{services}/{name}")
+
+
+def test_an_address_that_all_ask_for_at_once_has_one_of_them(clients: list[Http]) -> None:
+    services = "/api/v1/namespaces/default/services"
+
+    def create(client: Http, name: str, address: str) -> int:
+        made = {"metadata": {"name": name}, "spec": {"clusterIP": address, "ports": [{"port": 80}]}}
+        return int(client.request("POST", services, made)[0])
+
+    with ThreadPoolExecutor(len(clients)) as several:
+        for number in range(1, 13):
+            names = [f"same-{number}-{each}" for each in range(len(clients))]
+            codes = list(several.map(create, clients, names, [f"10.96.99.{number}"] * len(clients)))
+            assert sorted(codes) == [201, 422, 422]
+
+
+def test_a_quota_is_not_exceeded_though_all_create_at_once(clients: list[Http], replicas: Replicas) -> None:
+    clients[0].post("/api/v1/namespaces", {"metadata": {"name": "tight"}})
+    secrets = "/api/v1/namespaces/tight/secrets"
+    hard = {"metadata": {"name": "few"}, "spec": {"hard": {"secrets": "10"}}}
+    clients[0].post("/api/v1/namespaces/tight/resourcequotas", hard)
+    for client in clients:
+        until(lambda client=client: status(client, "/api/v1/namespaces/tight/resourcequotas/few") == 200, "all know it")
+
+    def create(replica: Replica) -> list[int]:
+        client = replica.http()
+        return [client.request("POST", secrets, {"metadata": {"generateName": "s-"}})[0] for _ in range(8)]
+
+    with ThreadPoolExecutor() as several:
+        codes = [code for done in several.map(create, [*replicas] * 3) for code in done]
+    assert (codes.count(201), codes.count(403), len(codes)) == (10, 62, 72)
+    until(lambda: len(clients[1].get(secrets)["items"]) == 10, "all know them")
 
 
 def test_rules_for_writes_hold_everywhere(clients: list[Http]) -> None:

@@ -97,6 +97,11 @@ def validate(verb: str, obj: JsonObject, old: JsonObject | None, context: Contex
         priority.validate(obj, context)
     if where == _CLAIMS and old is not None:
         storage.check_growth(obj, old, context)
+    check_quota(obj, old, context, config)
+
+
+def check_quota(obj: JsonObject, old: JsonObject | None, context: Context, config: AdmissionConfig) -> None:
+    """The last of `validate`, for who decides on a quota when others may have used it up since."""
     if config.resource_quota and context.row.namespaced:
         quota.check(obj, old, context, by_status=config.quota_by_status)
 
