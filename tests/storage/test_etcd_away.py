@@ -174,3 +174,28 @@ async def test_another_member_is_asked_when_one_does_not_answer(own_etcd: Etcd) 
 async def test_a_store_that_cannot_be_reached_is_not_opened(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"--store: etcd at 127\.0\.0\.1:1, \[::1\]:1 cannot be reached: "):
         await EtcdStore.open(builtin_table(), RealClock(), [("127.0.0.1", 1), ("::1", 1)], "/x")
+
+
+async def test_what_has_lost_its_data_is_not_written_to(stores: Stores, own_etcd: Etcd) -> None:
+    store = await stores.open()
+    for number in range(5):
+        await store.create(MAPS, f"a/{number}", config_map(str(number)))
+    own_etcd.kill()
+    shutil.rmtree(own_etcd.directory / "data")
+    own_etcd.start()
+
+    async def refused() -> str:
+        with pytest.raises(Unavailable) as caught:
+            await store.create(MAPS, "a/new", config_map("new"))
+        return caught.value.message
+
+    await eventually(lambda: "restart kube32-sim" in store.trouble, "that is noticed")
+    where = "has lost data that was seen here before; restart kube32-sim"
+    assert where in await refused()
+    again = await stores.open()
+    assert again.count(MAPS) == 0
+    for number in range(store.revision):  # its revisions are beyond those of before
+        await again.create(MAPS, f"b/{number}", config_map(str(number)))
+    assert f"{where}; nothing was written" in await refused()
+    await eventually(lambda: "what was seen here before has gone" in store.trouble, "it is still noticed")
+    assert {stored.namespace for stored in store.list(MAPS)} == {"a"}, "nor is it followed"

@@ -387,6 +387,24 @@ async def test_what_is_no_object_is_named(stores: Stores, caplog) -> None:
         await stores.open()
 
 
+async def test_a_key_that_can_be_none_of_ours_is_named(stores: Stores) -> None:
+    store = await stores.open()
+    await store._etcd.txn(Transaction().put(store.keys.objects + b"odd", b"{}").message)
+    await store.create(MAPS, "a/y", config_map("y"))
+    with pytest.raises(StoreError, match="/objects/odd is no object: "):
+        await stores.open()
+
+
+async def test_a_guard_that_somebody_has_removed_stops_nobody(stores: Stores) -> None:
+    store = await stores.open()
+    async with store.deciding("pods"):
+        await store.create(MAPS, "a/x", config_map("x"))
+    await store._etcd.txn(Transaction().delete(store.keys.guard("pods")).message)
+    await store.create(MAPS, "a/y", config_map("y"))
+    async with store.deciding("pods"):
+        await store.create(MAPS, "a/z", config_map("z"))
+
+
 async def test_who_waits_in_vain_leaves_nothing_behind(stores: Stores) -> None:
     store = await stores.open()
     assert not any(await asyncio.gather(*(store.heard(store.revision + n, 0.01) for n in range(1, 20))))

@@ -102,8 +102,7 @@ class Cache(MemoryStore):
             try:
                 stored = self._decode(bucket, key, kv.value, kv.mod_revision)
             except _NO_OBJECT as error:
-                place = kv.key.decode(errors="replace")
-                raise StoreError(f"--store: what etcd holds at {place} is no object: {error!r}") from None
+                raise _no_object(kv, error) from None
             bucket.put(stored, None)
             self._remember(stored, None)
         self._at(revision)
@@ -131,7 +130,11 @@ class Cache(MemoryStore):
         """The objects among keys; what is of guards is remembered."""
         for kv in kvs:
             if kv.key.startswith(self.keys.objects):
-                yield self.keys.place(kv.key), kv
+                try:
+                    place = self.keys.place(kv.key)
+                except ValueError as error:
+                    raise _no_object(kv, error) from None
+                yield place, kv
             elif kv.key.startswith(self.keys.guards):
                 self.guards.heard[kv.key] = kv.mod_revision
 
@@ -152,7 +155,7 @@ class Cache(MemoryStore):
                 except _NO_OBJECT:
                     log.exception("what etcd holds at %s is no object", name.decode(errors="replace"))
             elif name.startswith(self.keys.guards):
-                self.guards.heard[name] = revision
+                self.guards.heard[name] = 0 if event.type == DELETE else revision  # by whom soever: no key, no revision
         self._go_on()
 
     def written(self, write: Written, revision: int) -> None:
@@ -263,6 +266,10 @@ class Cache(MemoryStore):
         curious, self._curious = self._curious, []
         for future in curious:
             _release(future)
+
+
+def _no_object(kv: Message, error: Exception) -> StoreError:
+    return StoreError(f"--store: what etcd holds at {kv.key.decode(errors='replace')} is no object: {error!r}")
 
 
 def _release(future: asyncio.Future[None]) -> None:

@@ -15,6 +15,7 @@ from kube32_sim.storage.etcd import requests, waiting
 from kube32_sim.storage.etcd.connection import Connection
 from kube32_sim.storage.etcd.keys import Keys
 from kube32_sim.storage.etcd.requests import Message
+from kube32_sim.storage.interface import StoreError
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,8 @@ class Following:
     ) -> None:
         self.trouble = ""
         """Why nothing is heard now; "" while all is well."""
+        self.origin = b""
+        """What etcd holds at the key of that name: anything else is another history."""
         self._connection = connection
         self._keys = keys
         self._position = position
@@ -67,6 +70,8 @@ class Following:
                 self._lost(self._connection.failure(error).message)
             except ApiError as error:
                 self._lost(error.message)
+            except StoreError as error:
+                self._lost(str(error))
             except _Ended as error:
                 self._lost(f"etcd at {self._connection.name} is not followed: {error}")
             except Exception as error:
@@ -106,12 +111,15 @@ class Following:
 
     async def _check(self, position: int) -> None:
         """That etcd is there, with everything that is known here (a member alone may be behind the others)."""
-        revision = (await self._connection.range(requests.one(self._keys.format))).header.revision
+        found = await self._connection.range(requests.one(self._keys.origin, whole=True))
+        revision = found.header.revision
         if revision < position:
             raise _Ended(
                 f"it is at revision {revision}, but {position} was seen here before, so it has lost data; "
                 "restart kube32-sim"
             )
+        if [kv.value for kv in found.kvs] != [self.origin]:
+            raise _Ended("what was seen here before has gone from it, so it has lost data; restart kube32-sim")
 
     def _well(self) -> None:
         if self.trouble:

@@ -17,6 +17,8 @@ from kube32_sim.storage.interface import Storage
 
 FORMAT = b"1"
 CORE = "core"
+ORIGIN = "origin"
+"""Shared besides objects: made by chance when the first process begins, so it tells one history from another."""
 
 
 class Keys:
@@ -28,6 +30,7 @@ class Keys:
         self.end = root[:-1] + b"0"  # "0" follows "/"
         self.format = root + b"format"
         self.opened = root + b"opened"
+        self.origin = self.private(ORIGIN)
         self.leader = root + b"leader"
         self.clock = root + b"clock"
         self.objects = root + b"objects/"

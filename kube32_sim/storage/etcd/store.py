@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.clock import Clock, VirtualClock
 from kube32_sim.etcd_access import PLAIN, EtcdAccess
+from kube32_sim.ids import Ids
 from kube32_sim.storage.etcd import requests, waiting
 from kube32_sim.storage.etcd.caching import Cache, Pending, Written
 from kube32_sim.storage.etcd.connection import Connection
 from kube32_sim.storage.etcd.following import Following
 from kube32_sim.storage.etcd.guards import Block, block
-from kube32_sim.storage.etcd.keys import FORMAT, Keys
+from kube32_sim.storage.etcd.keys import FORMAT, ORIGIN, Keys
 from kube32_sim.storage.etcd.renewal import Place
 from kube32_sim.storage.etcd.requests import Message, Transaction
 from kube32_sim.storage.fencing import LEADING, TAKING, Deposed
@@ -86,6 +87,7 @@ class EtcdStore(Cache):
         try:
             connection.open()
             await store._check_format()
+            store._following.origin = await store.keep(ORIGIN, lambda: Ids().uid().encode())
             kvs, revision = await store._read()
             store.load(kvs, revision)
         except Unavailable as error:
@@ -254,7 +256,7 @@ class EtcdStore(Cache):
     ) -> int:
         """The revision of a write; 0 where it was outrun.  Raises Outrun, Deposed, Unavailable."""
         at = current.revision if current is not None else 0
-        name = self.keys.object(*place)
+        name, before, origin = self.keys.object(*place), self.revision, self._following.origin
         wanted.if_at(name, at).else_look(name)
         decision, term = block(), LEADING.get()
         guards = decision.at if decision is not None else {}
@@ -262,9 +264,12 @@ class EtcdStore(Cache):
             wanted.if_at(guard, last).put(guard, b"").else_look(guard)
         if term:
             wanted.if_says(self.keys.leader, term.encode()).else_look(self.keys.leader, whole=True)
+        wanted.if_says(self.keys.origin, origin).else_look(self.keys.origin, whole=True)
         response = await self._etcd.txn(wanted.message)
         if response.succeeded:
             revision = int(response.header.revision)
+            if revision <= before:
+                raise Unavailable(f"{self._lost()}; what was to be written has been stored there")
             if decision is not None:
                 decision.written(revision)
             if write is not None:
@@ -272,6 +277,8 @@ class EtcdStore(Cache):
             self.written(Written(place, write.stored if write is not None else None, guards), revision)
             await self.heard(revision, self._etcd.patience)
             return revision
+        if [kv.value for kv in response.responses[-1].response_range.kvs] != [origin]:
+            raise Unavailable(f"{self._lost()}; nothing was written")
         if term:
             leader = requests.found(response, len(guards) + 1)
             if leader is None or leader.value != term.encode():
@@ -318,6 +325,9 @@ class EtcdStore(Cache):
         patience = self._etcd.patience
         if not await (self.heard(found, patience) if found else self.until(gone, patience)):
             raise self._behind()
+
+    def _lost(self) -> str:
+        return f"etcd at {self._etcd.name} has lost data that was seen here before; restart kube32-sim"
 
     def _behind(self) -> Unavailable:
         why = f": {self.trouble}" if self.trouble else ""
