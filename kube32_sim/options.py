@@ -128,6 +128,8 @@ def store_place(url: str) -> StorePlace:
 
 
 def _endpoint(url: str, text: str) -> tuple[str, int]:
+    if "@" in text:  # not repeated: it may be a password
+        raise OptionError("--store: etcd is spoken to without user and password; say etcd://HOST:PORT")
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not host or not _is_number(port) or not 1 <= int(port) <= 65535:

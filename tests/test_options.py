@@ -55,6 +55,7 @@ def test_controllers_as_kube_controller_manager_reads_them(selection: str, loops
         ({"store": "sqlite:"}, "--store: 'sqlite:' names no file; say sqlite:PATH"),
         ({"store": "redis://localhost"}, "--store: 'redis://localhost' is none of memory, sqlite:PATH and etcd://"),
         ({"store": "etcd://a:1,b/x"}, "--store: 'b' in 'etcd://a:1,b/x' is no HOST:PORT of an etcd member"),
+        ({"store": "etcd://root:secret@a:1"}, "--store: etcd is spoken to without user and password"),
         ({"store": "etcd://a:0"}, "--store: 'a:0' in 'etcd://a:0' is no HOST:PORT"),
         ({"controllers": "scheduler,jobs"}, "--controllers: unknown controller 'jobs'"),
         ({"authorization_mode": "Node,RBAC"}, "--authorization-mode: Node is not supported, only AlwaysAllow, RBAC,"),
