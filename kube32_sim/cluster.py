@@ -61,6 +61,7 @@ from kube32_sim.server.documents import CustomDefinitions, Documents
 from kube32_sim.server.exposure import check_exposure
 from kube32_sim.server.handler import Handler
 from kube32_sim.server.origins import origins_of
+from kube32_sim.server.refusals import Refusals
 from kube32_sim.storage.interface import JsonObject, Store, Unavailable
 from kube32_sim.storage.opening import open_store
 from kube32_sim.storage.watching import Hub
@@ -209,14 +210,15 @@ class Cluster:
             context, ca = tls.context_from_files(options.tls_cert, options.tls_key)
         if context is not None:
             prepare(context, options.client_ca_file)
-        metrics = Metrics(self.store, hub, self._leads)
+        refusals = Refusals()
+        metrics = Metrics(self.store, hub, self._leads, refusals.counts)
         computed = COMPUTED if "endpoints" in options.loops else ()
         definitions, trouble = CustomDefinitions(self.store), lambda: self.store.trouble
         documents = Documents(self.registry.table, metrics.text, lambda: self._ready, definitions, computed, trouble)
         tokens = Tokens(self._known, self.clock.now, self.registry.lookup, self.registry.signing_key)
         certificates = ClientCertificates() if options.client_ca_file is not None else None
         authenticator = Authenticator(tokens, certificates, origins_of(options))
-        handler = Handler(self.registry, hub, authenticator, documents, options.limits)
+        handler = Handler(self.registry, hub, authenticator, documents, options.limits, refusals)
         self._customs = CustomTypes(self.registry, handler.streams.end_of)
         self.hooks.after(DEFINITIONS, self._customs.follow)
         if self.store.optimistic:

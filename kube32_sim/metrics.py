@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from kube32_sim.storage.interface import Store
 from kube32_sim.storage.watching import Hub
 
 
 class Metrics:
-    def __init__(self, store: Store, hub: Hub, leads: Callable[[], bool | None] = lambda: None) -> None:
-        """leads: whether this process is the leader; None where none is elected."""
+    def __init__(
+        self,
+        store: Store,
+        hub: Hub,
+        leads: Callable[[], bool | None] = lambda: None,
+        refused: Mapping[int, int] = MappingProxyType({}),
+    ) -> None:
+        """leads: whether this process is the leader; None where none is elected.
+
+        refused: how many requests met a bound, by status code.
+        """
+        self._refused = refused
         self._store = store
         self._hub = hub
         self._leads = leads
@@ -31,6 +42,13 @@ class Metrics:
             "# TYPE kube32_sim_store_revision gauge",
             f"kube32_sim_store_revision {self._store.revision}",
         ]
+        if self._refused:
+            lines += [
+                "# HELP apiserver_request_terminations_total Number of requests that met a bound, by status code.",
+                "# TYPE apiserver_request_terminations_total counter",
+            ]
+        for code, number in sorted(self._refused.items()):
+            lines.append(f'apiserver_request_terminations_total{{code="{code}",component="apiserver"}} {number}')
         leads = self._leads()
         if leads is not None:
             lines += [

@@ -133,10 +133,11 @@ class ApiError(Exception):
 
     code: the HTTP status.  reason: a Kubernetes StatusReason ("" for none).  details: Status.details or None
     (None leaves the key out, `{}` keeps it).  headers: extra answer headers, such as Retry-After.  warnings: texts for
-    the client beside it.
+    the client beside it.  bound: the option of the bound that was met, "" for what is none's.
     """
 
     warnings: Sequence[str] = ()
+    bound = ""
 
     def __init__(
         self,
@@ -272,14 +273,18 @@ def too_old(requested: int, oldest: int) -> ApiError:
     return expired(f"too old resource version: {requested} ({oldest})")
 
 
-def too_large(message: str) -> ApiError:
-    return ApiError(413, "RequestEntityTooLarge", message)
+def too_large(message: str, bound: str = "") -> ApiError:
+    error = ApiError(413, "RequestEntityTooLarge", message)
+    error.bound = bound
+    return error
 
 
-def too_many_requests(message: str, retry_after: int = 1) -> ApiError:
-    """429: of what there may be only so much there is that much now; retry_after: seconds."""
+def too_many_requests(message: str, retry_after: int = 1, bound: str = "") -> ApiError:
+    """429: of what there may be only so much there is that much now; retry_after: seconds.  bound: its option."""
     headers = [("Retry-After", str(retry_after))]
-    return ApiError(429, "TooManyRequests", message, {"retryAfterSeconds": retry_after}, headers)
+    error = ApiError(429, "TooManyRequests", message, {"retryAfterSeconds": retry_after}, headers)
+    error.bound = bound
+    return error
 
 
 def timeout() -> ApiError:

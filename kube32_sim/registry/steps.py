@@ -20,6 +20,7 @@ from kube32_sim.api.strategies.base import Context, Lookup
 from kube32_sim.api.validation.meta import validate_metadata, validate_metadata_update
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
+from kube32_sim.limits import flag
 from kube32_sim.registry.asked import Asked, Hooks
 from kube32_sim.registry.identity import check_current, check_named, fit_namespace
 from kube32_sim.storage.interface import JsonObject
@@ -174,7 +175,9 @@ class Steps:
         """413 for an object that no etcd would take, unless it is one by now that only gets smaller."""
         size, most = len(orjson.dumps(obj)), self._config.object_bytes
         if size > most and (old is None or size > len(orjson.dumps(old))):
-            raise errors.too_large(f"Request entity too large: the object has {size} bytes, limit is {most}")
+            option = flag("max_object_bytes")
+            why = f"Request entity too large: the object has {size} bytes, limit is {most} ({option})"
+            raise errors.too_large(why, option)
 
     def _fit_type(self, asked: Asked, obj: JsonObject) -> None:
         """A custom type may be another one by now than when the request began: the object takes its form."""

@@ -62,7 +62,7 @@ class _Server(web.Server):
             request_factory=request_factory(clock, limits.max_request_body_bytes),
             handler_cancellation=True,
         )
-        self._bounds = Connections(limits)
+        self._bounds = Connections(limits, handler.refusals)
         url, headers = limits.max_url_bytes, limits.max_header_bytes
         self._settings: dict[str, Any] = {
             "access_log": None,

@@ -17,7 +17,8 @@ from aiohttp.http_exceptions import LineTooLong
 
 from kube32_sim.api import errors, media
 from kube32_sim.api.errors import ApiError
-from kube32_sim.limits import Limits
+from kube32_sim.limits import Limits, flag
+from kube32_sim.server.refusals import Refusals
 
 LOOK_EVERY = 1.0
 """Seconds between two looks for heads that do not come."""
@@ -29,8 +30,9 @@ PROBES = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 9))
 class Connections:
     """Of one server."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, refusals: Refusals) -> None:
         self.limits = limits
+        self.refusals = refusals
         self.count = 0
         self.heads: dict[Connection, float] = {}
         """Who waits for a head, since when (on the event loop's clock), the longest first."""
@@ -78,7 +80,9 @@ class Connection(web.RequestHandler):
         self.awaits_head = True
         connections.expect_head(self)
         if connections.count > connections.limits.max_connections:
-            self.refuse(errors.too_many_requests("too many connections; please try again later"))
+            most, option = connections.limits.max_connections, flag("max_connections")
+            why = f"too many connections: {most} are open ({option}); please try again later"
+            self.refuse(errors.too_many_requests(why, bound=option))
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._connections.count -= 1
@@ -90,7 +94,7 @@ class Connection(web.RequestHandler):
         if self._head_bytes + len(data) > self._most and self._between_requests():
             end = data.find(b"\r\n\r\n")
             if end < 0 or self._head_bytes + end > self._most:
-                self.refuse(_too_large(431, "request headers", self._most))
+                self.refuse(_too_large(431, "request headers", self._most, "max_header_bytes"))
                 return
         super().data_received(data)
         if self._current_request is None and not self._messages and data and self._between_requests():
@@ -112,13 +116,17 @@ class Connection(web.RequestHandler):
 
     def head_is_late(self) -> None:
         if self._head_bytes:
-            self.refuse(ApiError(408, "Timeout", "the head of the request did not arrive in time"))
+            option = flag("read_header_timeout")
+            late = ApiError(408, "Timeout", f"the head of the request did not arrive in time ({option})")
+            late.bound = option
+            self.refuse(late)
             return
         self._connections.heads.pop(self, None)
         self.force_close()  # who has asked nothing expects no answer: he would take it for one to his first request
 
     def refuse(self, error: ApiError) -> None:
         """Say why, and hang up."""
+        self._connections.refusals.note(error)
         self._connections.heads.pop(self, None)
         if self.transport is not None:
             body = orjson.dumps(error.status())
@@ -139,6 +147,7 @@ class Connection(web.RequestHandler):
         if request.writer.output_size > 0 or status >= 500:
             return super().handle_error(request, status, exc, message)
         error = self._fault(exc, message)
+        self._connections.refusals.note(error)
         response = web.Response(status=error.code, body=orjson.dumps(error.status()), content_type=media.JSON)
         response.force_close()
         return response
@@ -150,15 +159,19 @@ class Connection(web.RequestHandler):
                 return _too_large(431, "number of request headers", MOST_HEADERS)
             return errors.bad_request(f"the request is no HTTP: {' '.join((message or '').split())[:200]}")
         if exc.args[1] == limits.max_url_bytes:
-            return _too_large(414, "request URL", limits.max_url_bytes)
-        return _too_large(431, "request headers", limits.max_header_bytes)
+            return _too_large(414, "request URL", limits.max_url_bytes, "max_url_bytes")
+        return _too_large(431, "request headers", limits.max_header_bytes, "max_header_bytes")
 
 
 REASONS = {408: "Request Timeout", 429: "Too Many Requests", 431: "Request Header Fields Too Large"}
 
 
-def _too_large(code: int, what: str, most: int) -> ApiError:
-    return ApiError(code, "RequestEntityTooLarge", f"Request entity too large: the {what}: limit is {most}")
+def _too_large(code: int, what: str, most: int, bound: str = "") -> ApiError:
+    """bound: the field of `Limits`, where it has an option."""
+    option = f" ({flag(bound)})" if bound else ""
+    error = ApiError(code, "RequestEntityTooLarge", f"Request entity too large: the {what}: limit is {most}{option}")
+    error.bound = flag(bound) if bound else f"the bound on the {what}"
+    return error
 
 
 def probe(sockets: Iterable[socket.socket]) -> None:

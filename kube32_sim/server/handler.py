@@ -15,7 +15,7 @@ from kube32_sim.api import errors, media, paths
 from kube32_sim.api.builtin import deprecation
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.paths import Query, RequestInfo
-from kube32_sim.limits import DEFAULTS, Limits
+from kube32_sim.limits import DEFAULTS, Limits, flag
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server import impersonation, openid
 from kube32_sim.server.accidents import tell_accident
@@ -26,6 +26,7 @@ from kube32_sim.server.authorization import attributes_of, demand, demand_creati
 from kube32_sim.server.call import Call
 from kube32_sim.server.documents import Documents, has_route
 from kube32_sim.server.inflight import Inflight
+from kube32_sim.server.refusals import Refusals
 from kube32_sim.server.streaming import Streams
 from kube32_sim.server.verbs import Verbs
 from kube32_sim.storage.interface import Unavailable
@@ -38,6 +39,13 @@ def _warning(text: str) -> tuple[str, str]:
     return "Warning", f"299 - {quoted(text)}"
 
 
+def body_too_large(most: int) -> ApiError:
+    """In upstream's words; where it is not upstream's bound, with the option that has set it."""
+    option = flag("max_request_body_bytes")
+    more = "" if most == DEFAULTS.max_request_body_bytes else f" ({option})"
+    return errors.too_large(f"Request entity too large: limit is {most}{more}", option)
+
+
 class Handler:
     def __init__(
         self,
@@ -46,11 +54,13 @@ class Handler:
         authenticator: Authenticator,
         documents: Documents,
         limits: Limits = DEFAULTS,
+        refusals: Refusals | None = None,
     ) -> None:
         self._registry = registry
         self._authenticator = authenticator
         self._documents = documents
-        self.streams = Streams(limits)
+        self.refusals = refusals or Refusals()
+        self.streams = Streams(limits, self.refusals)
         self._verbs = Verbs(registry, hub, self.streams, authenticator.tokens)
         self.inflight = Inflight(limits)
         self._largest = limits.max_request_body_bytes
@@ -63,8 +73,7 @@ class Handler:
             except ApiError as error:
                 response = self._failure(error, accept)
             except web.HTTPRequestEntityTooLarge:
-                too_large = errors.too_large(f"Request entity too large: limit is {self._largest}")
-                response = self._failure(too_large, accept)
+                response = self._failure(body_too_large(self._largest), accept)
             if type(response) is web.Response:
                 await finish(request, response)
         except (ConnectionError, asyncio.CancelledError):
@@ -76,6 +85,7 @@ class Handler:
         return response
 
     def _failure(self, error: ApiError, accept: str) -> web.Response:
+        self.refusals.note(error)
         form = media.error_form(accept)
         return answer(orjson.dumps(error.status()), error.code, form.content_type, (), error.headers)
 

@@ -77,7 +77,8 @@ class Seats:
 
     def _refusal(self) -> errors.ApiError:
         return errors.too_many_requests(
-            f"too many requests: {self._most} are worked on ({self._option}), and others wait; please try again later"
+            f"too many requests: {self._most} are worked on ({self._option}), and others wait; please try again later",
+            bound=self._option,
         )
 
 
@@ -107,7 +108,10 @@ class Deadline:
         if self.task is not None:
             self.task.uncancel()
         if self.request.writer.output_size == 0:
-            return errors.timeout()
+            error = errors.timeout()
+            if self.alarm is None:  # else it is the client who wants no more
+                error.bound = flag("request_timeout")
+            return error
         if self.request.transport is not None:
             self.request.transport.abort()
         return ConnectionResetError("the answer was not read in time")
@@ -173,7 +177,8 @@ class Bodies:
         length = request.content_length
         wanted = self._each if length is None else min(length, self._each)
         if wanted > self.free:
-            raise errors.too_many_requests("too many bodies of requests are under way; please try again later")
+            why = "too many bodies of requests are under way; please try again later"
+            raise errors.too_many_requests(why, bound="the bound on bodies under way")
         self.free -= wanted
         return wanted
 

@@ -23,6 +23,7 @@ from kube32_sim.limits import DEFAULTS, Limits, flag
 from kube32_sim.registry.reading import list_page
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server.forms import Form, frames_of
+from kube32_sim.server.refusals import Refusals
 from kube32_sim.storage.interface import Compacted, Storage
 from kube32_sim.storage.objects import StoredObject
 from kube32_sim.storage.watching import Hub, Member, Selection
@@ -31,6 +32,7 @@ BATCH_BYTES = 256 << 10
 """Past events are sent in pieces of about this size, waiting for the reader in between."""
 NOTICED = 256 << 10
 """Bytes unread from which a reader is counted among those who are behind."""
+UNREAD = f"{flag('max_watch_backlog_bytes')} or {flag('max_total_backlog_bytes')}"
 RELIEF = 0.75
 """What may be left of the bound on what all leave unread once it was passed, so that it is not soon passed again."""
 STALLED = 60.0
@@ -68,7 +70,8 @@ class Closable(Protocol):
 class Streams:
     """All open watches and followed logs of a server: closing it ends them."""
 
-    def __init__(self, limits: Limits = DEFAULTS) -> None:
+    def __init__(self, limits: Limits = DEFAULTS, refusals: Refusals | None = None) -> None:
+        self.refusals = refusals or Refusals()
         self._open: set[Closable] = set()
         self._patience = RealClock()  # of the clients, whatever time it is in here
         self._limits = limits
@@ -93,7 +96,8 @@ class Streams:
         most = self._limits.max_watches
         if len(self._open) >= most:
             raise errors.too_many_requests(
-                f"too many watches: {most} are open ({flag('max_watches')}); try again later"
+                f"too many watches: {most} are open ({flag('max_watches')}); try again later",
+                bound=flag("max_watches"),
             )
 
     def lasting(self) -> float:
@@ -279,6 +283,7 @@ class Stream:
 
     def cut(self) -> None:
         """Cut off a reader that has fallen behind: it will list and watch anew."""
+        self._streams.refusals.tell(UNREAD, "a watcher that does not read was cut off")
         transport = self._request.transport
         if transport is not None:
             transport.abort()

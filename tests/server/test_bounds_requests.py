@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kube32_sim.clock import RealClock
 from kube32_sim.cluster import Cluster
 from kube32_sim.limits import Limits
 from kube32_sim.server import inflight
@@ -64,7 +65,12 @@ async def test_a_body_may_be_as_large_as_the_bound(chunked: bool) -> None:
                 await wire.send(head(f"POST {MAPS} HTTP/1.1", headers) + data)
                 answer = await wire.answer()
             if beyond:
-                refused(answer, 413, "RequestEntityTooLarge", "Request entity too large: limit is 5000")
+                refused(
+                    answer,
+                    413,
+                    "RequestEntityTooLarge",
+                    "Request entity too large: limit is 5000 (--max-request-body-bytes)",
+                )
             else:
                 assert answer.status == 201
 
@@ -83,7 +89,7 @@ async def test_a_body_that_is_said_to_be_too_large_is_refused_before_it_comes() 
         await wire.send(
             head(f"POST {MAPS} HTTP/1.1", {"Host": "localhost", "Content-Length": str((3 << 20) + 1)}) + b"{"
         )
-        refused(await wire.answer(), 413, "RequestEntityTooLarge", "limit is 3145728")
+        refused(await wire.answer(), 413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728")
 
 
 async def test_bodies_that_come_by_and_by_have_a_sum(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,14 +114,19 @@ async def test_an_object_may_be_as_large_as_the_bound_however_it_grows(wire: Wir
         made = await wire("POST", MAPS, filled("a", 3000))
         assert made.status == 201
         there = len(made.body) - len('"kind":"ConfigMap","apiVersion":"v1",')
-        refused(await wire("POST", MAPS, filled("b", 4000)), 413, "RequestEntityTooLarge", "limit is 4000")
+        refused(
+            await wire("POST", MAPS, filled("b", 4000)),
+            413,
+            "RequestEntityTooLarge",
+            "limit is 4000 (--max-object-bytes)",
+        )
         assert (await wire("POST", f"{MAPS}?dryRun=All", filled("b", 4000))).status == 413
         wide = {"metadata": {"annotations": {"a": "x" * (4200 - there)}}}
         for media in ("merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"):
             query = "?fieldManager=x" if media.startswith("apply") else ""
             body = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", **wide}).encode()
             answer = await wire("PATCH", f"{MAPS}/a{query}", body, Content_Type=f"application/{media}")
-            refused(answer, 413, "RequestEntityTooLarge", "limit is 4000")
+            refused(answer, 413, "RequestEntityTooLarge", "limit is 4000 (--max-object-bytes)")
         assert (await wire("PUT", f"{MAPS}/a", filled("a", 4000))).status == 413
         assert (await wire("PUT", f"{MAPS}/a", filled("a", 3200))).status == 200
 
@@ -137,17 +148,22 @@ async def test_a_url_may_be_as_long_as_the_bound() -> None:
     async with bounded(max_url_bytes=2000) as (_, wire):
         path = f"{MAPS}?other="
         assert (await wire("GET", path + "a" * (2000 - len(path)))).status == 200
-        refused(await wire("GET", path + "a" * (2001 - len(path))), 414, "RequestEntityTooLarge", "URL: limit is 2000")
+        refused(
+            await wire("GET", path + "a" * (2001 - len(path))),
+            414,
+            "RequestEntityTooLarge",
+            "limit is 2000 (--max-url-bytes)",
+        )
 
 
 async def test_all_headers_together_may_be_as_large_as_the_bound() -> None:
     async with bounded(max_header_bytes=5000) as (cluster, wire):
         assert (await wire("GET", MAPS, A="x" * 2000, B="x" * 2000)).status == 200
         answer = await wire("GET", MAPS, A="x" * 2000, B="x" * 2000, C="x" * 2000)
-        refused(answer, 431, "RequestEntityTooLarge", "request headers: limit is 5000")
+        refused(answer, 431, "RequestEntityTooLarge", "request headers: limit is 5000 (--max-header-bytes)")
         async with connected(cluster.port) as other:
             answer = await other("GET", MAPS, A="x" * 6000)
-            refused(answer, 431, "RequestEntityTooLarge", "request headers: limit is 5000")
+            refused(answer, 431, "RequestEntityTooLarge", "request headers: limit is 5000 (--max-header-bytes)")
 
 
 async def test_headers_that_come_without_end_come_to_one() -> None:
@@ -155,7 +171,9 @@ async def test_headers_that_come_without_end_come_to_one() -> None:
         await wire.send(b"GET / HTTP/1.1\r\n")
         for number in range(26):
             await wire.send(b"H%d: %b\r\n" % (number, b"x" * 200))
-        refused(await wire.answer(), 431, "RequestEntityTooLarge", "request headers: limit is 5000")
+        refused(
+            await wire.answer(), 431, "RequestEntityTooLarge", "request headers: limit is 5000 (--max-header-bytes)"
+        )
         assert await wire.rest() == b""
 
 
@@ -167,3 +185,30 @@ async def test_there_may_be_so_many_headers(wire: Wire) -> None:
 async def test_what_is_no_http_is_told_so_in_a_status(wire: Wire) -> None:
     await wire.send(b"HELLO\r\n\r\n")
     refused(await wire.answer(), 400, "BadRequest", "the request is no HTTP: ")
+
+
+# who is told
+
+
+async def test_a_bound_that_is_met_is_counted_and_told_once_in_a_while(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = RealClock().now()
+    monkeypatch.setattr(RealClock, "now", lambda clock: now)
+    async with bounded(max_object_bytes=3000, max_url_bytes=2000) as (cluster, wire):
+        assert "terminations" not in (await wire("GET", "/metrics")).body.decode()
+        for wait in (0, 1, 58, 2):
+            now += wait
+            assert (await wire("POST", MAPS, filled("a", 4000))).status == 413
+        async with connected(cluster.port) as other:
+            assert (await other("GET", "/" + "a" * 2000)).status == 414
+        counted = [line for line in (await wire("GET", "/metrics")).body.decode().splitlines() if "_termin" in line]
+    name = "apiserver_request_terminations_total"
+    assert counted[1:] == [
+        f"# TYPE {name} counter",
+        f'{name}{{code="413",component="apiserver"}} 4',
+        f'{name}{{code="414",component="apiserver"}} 1',
+    ]
+    told = [record.getMessage() for record in caplog.records if record.name.endswith("refusals")]
+    assert [line.partition(":")[0] for line in told] == ["--max-object-bytes"] * 2 + ["--max-url-bytes"]
+    assert told[1].endswith("limit is 3000 (--max-object-bytes) (2 more since this was last told)")

@@ -196,7 +196,8 @@ async def test_there_may_be_so_many_connections() -> None:
     async with bounded(max_connections=2) as (cluster, wire), connected(cluster.port) as second:
         assert (await wire("GET", "/healthz")).status == (await second("GET", "/healthz")).status == 200
         async with connected(cluster.port) as third:
-            refused(await third.answer(), 429, "TooManyRequests", "too many connections")
+            told = "too many connections: 2 are open (--max-connections)"
+            refused(await third.answer(), 429, "TooManyRequests", told)
         second.abort()
         await eventually(lambda: len(connections_of(cluster)) == 1, "one connection less")
         async with connected(cluster.port) as fresh:
