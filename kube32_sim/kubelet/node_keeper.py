@@ -59,6 +59,8 @@ class NodeKeeper:
         self._recorder = recorder
         self._changed = changed
         self._lease_seconds = lease_seconds
+        self._heard = 0
+        """The revision of the last event."""
         self._lease: JsonObject | None = None
         """As last written; ours alone, as `node` is."""
         self.fault = ""
@@ -188,14 +190,16 @@ class NodeKeeper:
 
     def _on_event(self, event: WatchEvent) -> None:
         """A Node that was deleted stays away, as with a real kubelet, until somebody makes it again."""
+        before, self._heard = self._heard, _revision(event.object)
         if event.type == "DELETED":
             self._hold(None)
         else:
-            self._see(event.object)
+            self._see(event.object, undone=self._heard < before)
 
-    def _see(self, node: JsonObject) -> None:
+    def _see(self, node: JsonObject, *, undone: bool = False) -> None:
+        """undone: it is again what it was before something that could not be kept."""
         known = self.node is not None and self.node["metadata"]["uid"] == node["metadata"]["uid"]
-        if known and _revision(node) < _revision(self.node):
+        if known and not undone and _revision(node) < _revision(self.node):
             return  # an answer that the watch has overtaken
         fault = self.fault
         self._hold(node)
@@ -203,7 +207,7 @@ class NodeKeeper:
             self._hold_lease(None)
             self._complaints = []
         self._complain(node)
-        if not known or not is_ready(node) or fault != self.fault:
+        if not known or undone or not is_ready(node) or fault != self.fault:
             self.reported = None
             self._changed()
 

@@ -1,14 +1,17 @@
-"""What the registry keeps besides the store is right, too, when a store in a file has taken back what was written."""
+"""What others have made of a store's events is right, too, when one in a file has taken back what was written."""
 
 from __future__ import annotations
 
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
 
 from kube32_sim import Cluster
-from kube32_sim.client import PODS, SERVICES, Resource
+from kube32_sim.api.steering import FAULT
+from kube32_sim.client import NODES, PODS, SERVICES, Resource
+from kube32_sim.leading import LocalBoards
 from kube32_sim.storage.interface import JsonObject
 from kube32_sim.storage.sqlite import journal
 from kube32_sim.storage.sqlite.store import SqliteStore
@@ -20,16 +23,19 @@ SERVICE: JsonObject = {"metadata": {"name": "web"}, "spec": {"selector": {"app":
 
 
 class Disk:
-    """Of a store; full when told so."""
+    """Of a store; full when told so, which shows as soon as it `answers`."""
 
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
         self.full = False
+        self.answers = threading.Event()
+        self.answers.set()
         file = store.journal._file
         self._commit, self._probe = file.commit, file.probe
         file.commit, file.probe = self.commit, self.probe  # type: ignore[method-assign]
 
     def _check(self) -> None:
+        self.answers.wait(20)
         if self.full:
             raise sqlite3.OperationalError("disk is full")
 
@@ -86,3 +92,25 @@ async def test_endpoints_that_could_not_be_kept_are_computed_anew(
         await disk.fails()
         await disk.has_room()
         assert await addresses(cluster) == (1, 1)
+
+
+async def test_a_board_does_not_keep_a_fault_that_could_not_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "RETRY", 0.02)
+    async with Cluster(port=0, nodes=1, store=f"sqlite:{tmp_path / 'store'}") as cluster:
+        store = cluster.store
+        assert isinstance(store, SqliteStore)
+        (local,) = (part for part in cluster._stack if isinstance(part, LocalBoards))
+        assert local._boards is not None
+        (board,) = local._boards._boards
+        await store.kept(store.revision)
+        disk = Disk(store)
+        disk.full = True
+        disk.answers.clear()
+        await cluster.client.patch(NODES, "", "esp32-0", {"metadata": {"annotations": {FAULT: "stopped"}}})
+        await eventually(lambda: board._node.fault == "stopped", "the board has heard of it")
+        disk.answers.set()
+        await disk.fails()
+        await disk.has_room()
+        await eventually(lambda: not board._node.fault, "it is as well as its Node says", patience=5.0)
