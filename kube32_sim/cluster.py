@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -30,11 +29,11 @@ from kube32_sim.api.customs.naming import DEFINITIONS
 from kube32_sim.api.own import GROUP
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.api.users import ADMIN, User, service_account
-from kube32_sim.arguments import PROGRAM
 from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints, make_roles, rules_writer
 from kube32_sim.client import CLOCKS
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.durations import format_duration, seconds_of
+from kube32_sim.greeting import bracketed, greeting, reachable, served_hosts
 from kube32_sim.ids import Ids
 from kube32_sim.kept import administrator_token, own_authority, reached, signing_key
 from kube32_sim.kubeconfig import Access, full_path, write_kubeconfig
@@ -55,7 +54,7 @@ from kube32_sim.registry.registry import Registry
 from kube32_sim.registry.tokens import Tokens
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.server.app import ApiServer
-from kube32_sim.server.authentication import Authenticator, read_tokens
+from kube32_sim.server.authentication import Authenticator, read_tokens, token_to_show
 from kube32_sim.server.client_certificates import ClientCertificates, prepare
 from kube32_sim.server.documents import CustomDefinitions, Documents
 from kube32_sim.server.exposure import check_exposure
@@ -204,8 +203,8 @@ class Cluster:
         if options.tls_self_signed:
             # the other side looks at its own clock, whatever time it is in here
             now = RealClock().now()
-            hosts = (options.host, *options.allowed_hosts)
-            context, ca = tls.self_signed_context(hosts, now, await own_authority(self.store, now))
+            authority = await own_authority(self.store, now)
+            context, ca = tls.self_signed_context(served_hosts(options), now, authority)
         elif options.tls_cert is not None and options.tls_key is not None:
             context, ca = tls.context_from_files(options.tls_cert, options.tls_key)
         if context is not None:
@@ -230,10 +229,10 @@ class Cluster:
         check_exposure(options, server.addresses)
         self.port = server.port
         scheme = "https" if context is not None else "http"
-        host = f"[{options.host}]" if ":" in options.host else options.host
+        host = bracketed(options.host)
         self.url = f"{scheme}://{host}:{self.port}"
         documents.discovery.address = f"{host}:{self.port}"
-        self.access = Access(self.url, self._token, ca)
+        self.access = Access(f"{scheme}://{reachable(options.host)}:{self.port}", self._token, ca)
 
     def _authorizer(self) -> Authorizer:
         """Who has a token or a certificate may do everything, whatever roles say, unless it is asked what he may do."""
@@ -247,8 +246,7 @@ class Cluster:
         options = self.options
         if options.token_file is not None:
             tokens = read_tokens(options.token_file)
-            admins = [token for token, user in tokens.items() if "system:masters" in user.groups]
-            return tokens, (admins or list(tokens))[0].decode()
+            return tokens, token_to_show(tokens, options).decode()
         if options.tls:
             token = await administrator_token(self.store)
             return {token.encode(): ADMIN}, token
@@ -383,9 +381,6 @@ async def serve(options: ServeOptions) -> None:
     gc.disable()  # it would look again and again at all that a store brings back
     async with Cluster(replace(options, kubeconfig=path)) as cluster:
         _settle_memory()
-        print(f"kube32-sim is serving on {cluster.url}", flush=True)
-        print(f"Use it:  export KUBECONFIG={path}  and then  kubectl get nodes", flush=True)
-        if cluster.clock.mode == VirtualClock.mode:
-            program = os.environ.get(PROGRAM) or "kube32-sim"
-            print(f"Its clock stands still until it is moved:  {program} clock advance 10s", flush=True)
+        # in one piece: who reads only the first line, and closes the pipe, stops nothing
+        print("\n".join(greeting(options, cluster.url, cluster.port, path)), flush=True)
         await asyncio.get_running_loop().create_future()

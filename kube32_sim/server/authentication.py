@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import csv
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aiohttp import web
 
 from kube32_sim.api import errors
 from kube32_sim.api.users import ADMIN, ANONYMOUS, User
-from kube32_sim.options import OptionError
+from kube32_sim.options import OptionError, ServeOptions
 from kube32_sim.registry.tokens import Tokens
 from kube32_sim.server.client_certificates import ClientCertificates
 from kube32_sim.server.exposure import warn_of_readers
 from kube32_sim.server.origins import Origins
+from kube32_sim.terminal import printable
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +50,21 @@ def read_tokens(path: Path) -> dict[bytes, User]:
         raise TokenFileError(f"--token-file {path}: no tokens in it")
     warn_of_readers("--token-file", path)
     return tokens
+
+
+def token_to_show(tokens: Mapping[bytes, User], options: ServeOptions) -> bytes:
+    """Whose is put into the kubeconfig: an administrator's, or where there is none, which is told, the first."""
+    admins = [token for token, user in tokens.items() if "system:masters" in user.groups]
+    if admins:
+        return admins[0]
+    token, user = next(iter(tokens.items()))
+    if options.authorization_mode and "AlwaysAllow" not in options.authorization_modes:
+        log.warning(
+            "--token-file %s: nobody there is in the group system:masters: with --authorization-mode=%s nobody "
+            "administers this simulator, unless a certificate or a stored binding lets him; the kubeconfig is %s's",
+            options.token_file, options.authorization_mode, printable(user.name),
+        )  # fmt: skip
+    return token
 
 
 def _entry(record: Sequence[str]) -> tuple[bytes, User]:

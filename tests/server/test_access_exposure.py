@@ -14,7 +14,7 @@ from kube32_sim.cluster import Cluster
 from kube32_sim.kubeconfig import Access, find_access, write_kubeconfig
 from kube32_sim.options import OptionError, ServeOptions
 from kube32_sim.registry.tokens import Tokens
-from kube32_sim.server.authentication import read_tokens
+from kube32_sim.server.authentication import read_tokens, token_to_show
 from kube32_sim.server.browsers import NO_PAGE, PAGE, harden, page_headers
 from kube32_sim.server.exposure import check_exposure
 from tests.support.wire import Wire
@@ -48,6 +48,24 @@ def test_the_same_token_twice_is_warned_of_and_the_last_counts(
     path = tokens_in(tmp_path, 0o600)
     assert read_tokens(path)[b"root"].name == "eve"
     assert caplog.messages == [f"--token-file {path}, line 3: the token of admin again"]
+
+
+def test_who_administers_nothing_is_told_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "tokens.csv"
+    for tokens, mode, told in (
+        ("t,ann,1\nu,ben,2,devs\n", "RBAC", True),
+        ("t,ann,1\nu,ben,2,devs\n", "", False),
+        ("t,ann,1\nu,ben,2,devs\n", "AlwaysAllow,RBAC", False),
+        ('t,ann,1\nu,ben,2,"devs,system:masters"\n', "RBAC", False),
+    ):
+        path.write_text(tokens)
+        path.chmod(0o600)
+        caplog.clear()
+        shown = token_to_show(read_tokens(path), ServeOptions(token_file=path, authorization_mode=mode))
+        assert shown == (b"u" if "masters" in tokens else b"t")
+        expected = f"--token-file {path}: nobody there is in the group system:masters: with --authorization-mode=RBAC"
+        assert [message.startswith(expected) for message in caplog.messages] == [True] * told
+        assert all(message.endswith("the kubeconfig is ann's") for message in caplog.messages)
 
 
 def test_a_kubeconfig_is_its_owners_whatever_was_there_before(tmp_path: Path) -> None:
