@@ -262,7 +262,7 @@ class Cluster:
             return loops, LocalBoards(options, self.store, self.client, self.clock, self.ids)
 
         if options.elects:
-            parts = self.store, self.client, self.clock, self.ids, self.recorder
+            parts = self.store, self.client, self.clock, self.ids, self.recorder, self.port
             self.candidate = Candidate(options.election, *parts, self._take_over, self._customs.look_after, make)
             self.candidate.start()
             self._stack.append(self.candidate)

@@ -160,15 +160,19 @@ class Candidate:
         clock: Clock,
         ids: Ids,
         recorder: Recorder,
+        port: int,
         begin: Begin,
         more: Work,
         make: Callable[[Recorder], tuple[Loops, LocalBoards]],
     ) -> None:
-        """recorder: of this process, for who leads.  begin, more, make: of each term (see `Term`)."""
+        """recorder: of this process, for who leads.  port: where it listens, by which people know it.
+
+        begin, more, make: of each term (see `Term`).
+        """
         self._store, self._client, self._clock, self._recorder, self._ids = store, client, clock, recorder, ids
         self._begin, self._more, self._make = begin, more, make
         self._rules = rules_of(election)
-        identity = f"{socket.gethostname()}_{ids.uid()}"
+        identity = f"{socket.gethostname()}:{port}_{ids.uid()}"
         self.elector = Elector(client.of(PROGRAM), clock, ids, self._rules, identity, self._term, self._tell)
         self._unsubscribe: Callable[[], None] = lambda: None
 

@@ -334,7 +334,8 @@ class Elector:
 
     def _see(self, record: Record) -> None:
         self._seen, self._seen_at = record, self._clock.steady()
-        if record.holder not in ("", self._told, self.identity):  # that we lead is told when we begin
+        news = record.holder not in ("", self._told, self.identity)  # that we lead is told when we begin
+        if news and not self._borrower:
             log.info("new leader elected: %s", record.holder)
         self._told = record.holder
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import time
 from pathlib import Path
 from typing import Any
@@ -83,11 +84,15 @@ def test_stopped_it_lets_go_at_once(tmp_path: Path, etcd: Etcd) -> None:
         (second,) = replicas.others(first)
         client = second.http()
         before = holder(client)
+        assert f"{socket.gethostname()}:{first.port}_" in before, "one sees which replica it is"
+        assert first.says(f"{before} is a candidate for the lease kube-system/kube32-sim")
+        until(lambda: second.says(f"new leader elected: {before}\n"), "the other's log tells who leads")
         first.stop()
         stopped = time.monotonic()
         until(lambda: holder(client) not in ("", before), "another takes the lead")
         assert time.monotonic() - stopped < SLACK
         assert replicas.leader() is second
+        assert not second.says(f"new leader elected: {holder(client)}"), "of itself it says that it became leader"
         until(lambda: _told(client) >= {("became leader", before)}, "events tell of it")
         client.post(DEPLOYMENTS, deployment(2, "i"))
         until(lambda: len(client.get(PODS)["items"]) == 2, "its loops run")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -357,3 +358,21 @@ async def test_work_ends_when_another_takes_the_lease_by_force(world: World) -> 
         await borrowing
     assert ended == ["work"]
     assert (await world.lease())["holderIdentity"] == "somebody"
+
+
+async def test_the_log_tells_who_leads(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    first = await world.candidate("first")
+    await world.candidate("second")
+    await world.cluster.advance(60)
+    await first.stop()
+    await world.cluster.advance(60)
+    assert [message for message in caplog.messages if "candidate" in message or "elected" in message] == [
+        "first is a candidate for the lease kube-system/kube32-sim",
+        "second is a candidate for the lease kube-system/kube32-sim",
+        "new leader elected: first",
+    ]
+    caplog.clear()
+    await world.candidate("third")
+    await world.cluster.advance(60)
+    assert [message for message in caplog.messages if "elected" in message] == ["new leader elected: second"]

@@ -44,6 +44,10 @@ class Replica:
     def ready(self) -> None:
         self.url = ready_line(self._process, self.log)
 
+    @property
+    def port(self) -> int:
+        return urllib.parse.urlsplit(self.url).port or 0
+
     def http(self) -> Http:
         """A new client, closed with the replica."""
         self._clients.append(Http(self.url))
