@@ -15,6 +15,7 @@ from kube32_sim.election import add_election
 from kube32_sim.etcd_access import add_etcd_access
 from kube32_sim.limits import Limits, flag
 from kube32_sim.options import BOARDS, DEFAULT_BOARD, KUBECONFIG, LINUX
+from kube32_sim.server_arguments import add_server, add_servers
 from kube32_sim.snapshot_arguments import add_snapshot
 from kube32_sim.version import VERSION
 
@@ -66,7 +67,7 @@ def build_parser() -> Parser:
     _add_kubelet(commands)
     _add_preview(commands)
     _add_clock(commands)
-    add_snapshot(commands, _add_server)
+    add_snapshot(commands, add_server)
     return parser
 
 
@@ -262,26 +263,20 @@ def _add_kubelet(commands: argparse._SubParsersAction[Parser]) -> None:
         epilog="The server is looked for in --server, --kubeconfig, $KUBECONFIG, then the file that `serve` writes.\n\n"
         "examples:\n"
         "  %(prog)s --name bench --board esp32-c6\n"
-        "  %(prog)s --server http://127.0.0.1:6443 --name board --count 1000   # board-0 … board-999",
+        "  %(prog)s --server http://127.0.0.1:6443 --name board --count 1000   # board-0 … board-999\n"
+        "  %(prog)s --server http://one:6443,http://two:6443 --name board  # two replicas of one cluster",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="%(prog)s --name NAME [OPTION]...",
         allow_abbrev=False,
     )
     parser.set_defaults(command="kubelet", error=parser.error)
-    _add_server(parser)
+    add_servers(parser)
     parser.add_argument("--name", required=True, help="name of the node, or the start of the names")
     parser.add_argument(
         "--count", type=int, default=1, metavar="N", help="how many boards; more than one are NAME-0, NAME-1, …"
     )
     _add_board(parser)
     _add_pace(parser)
-
-
-def _add_server(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--server", default="", metavar="URL", help="address of the server")
-    where.add_argument("--kubeconfig", default="", metavar="FILE", help="kubeconfig that names the server")
-    return where
 
 
 def _add_preview(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -319,7 +314,7 @@ def _add_preview(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="NAME",
         help="of objects that name none (default: the kubeconfig's, or default)",
     )
-    where = _add_server(parser)
+    where = add_server(parser)
     where.add_argument("--nodes", default="", metavar="FILE", help="take nodes, and pods on them, from a file instead")
     parser.add_argument(
         "--profile",
@@ -384,7 +379,7 @@ def _add_clock_action(
         allow_abbrev=False,
     )
     parser.set_defaults(action=name, error=parser.error)
-    _add_server(parser)
+    add_server(parser)
     parser.add_argument(
         "-o", "--output", choices=("json", "yaml"), default="", metavar="FORMAT", help="json or yaml: as an object"
     )

@@ -115,15 +115,15 @@ def _prepare_kubelet(parsed: argparse.Namespace) -> Work:
         raise OptionError(f"--name: {parsed.name!r} cannot name a node: lower-case letters, digits, '-' and '.'")
     lease, report = parsed.node_lease_duration_seconds, parsed.node_status_update_frequency
     check_pace(lease, report)
-    from kube32_sim.kubeconfig import find_access
+    from kube32_sim.kubeconfig import find_servers
 
-    access = find_access(parsed.server, parsed.kubeconfig)
+    servers = find_servers(parsed.server, parsed.kubeconfig)
 
     async def work() -> None:
         from kube32_sim.kubelet.agent import Pace
         from kube32_sim.kubelet.process import run_boards
 
-        await run_boards(access, names, board, Pace(lease, report))
+        await run_boards(servers, names, board, Pace(lease, report))
 
     return work
 

@@ -5,6 +5,7 @@ One `HttpClient` keeps one pool of connections, without a bound: every watch hol
 
 from __future__ import annotations
 
+import asyncio
 import io
 import logging
 import os
@@ -42,6 +43,8 @@ class HttpClient:
         self, access: Access, *, timeout: float | None = 60, tells: bool = False, program: str = "kube32-sim"
     ) -> None:
         self._base = access.server.rstrip("/")
+        self._timeout = timeout
+        self._watches: set[aiohttp.ClientResponse] = set()
         self._tells, self._answered = tells, True
         headers = {"User-Agent": f"{program}/{VERSION} (kube32-sim)", "Accept": JSON}
         if access.token:
@@ -65,6 +68,15 @@ class HttpClient:
 
     async def close(self) -> None:
         await self._session.close()
+
+    @property
+    def url(self) -> str:
+        return self._base
+
+    def end_watches(self) -> None:
+        """All that are open, as if their connections had broken."""
+        for response in list(self._watches):
+            response.close()
 
     async def ask(
         self, method: str, path: str, query: Mapping[str, str] | None = None, *, body: JsonObject | None = None
@@ -112,13 +124,24 @@ class HttpClient:
         if resource_version:
             query["resourceVersion"] = resource_version
         path = path_of(resource, namespace)
-        response = await self._send("GET", path, query, timeout=STREAM_TIMEOUT)
+        response = await self._open(path, query)
+        self._watches.add(response)
         try:
             if response.status != 200:
                 raise _error(response, await _read(response))
             yield _events(response)
         finally:
+            self._watches.discard(response)
             response.close()
+
+    async def _open(self, path: str, query: Mapping[str, str]) -> aiohttp.ClientResponse:
+        """The head of an answer must come in time, its body may take for ever."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._send("GET", path, query, timeout=STREAM_TIMEOUT)
+        except TimeoutError as error:
+            self._note(False, _why(error))
+            raise Unreachable(f"GET {self._base}{path}: {_why(error)}") from error
 
     async def create(
         self, resource: Resource, namespace: str, obj: JsonObject, *, subresource: str = "", name: str = ""

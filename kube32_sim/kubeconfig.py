@@ -11,13 +11,13 @@ import binascii
 import logging
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from kube32_sim.options import KUBECONFIG, CommandError
+from kube32_sim.options import KUBECONFIG, CommandError, OptionError
 
 JsonObject = dict[str, Any]
 NAME = "kube32-sim"
@@ -133,6 +133,23 @@ def find_access(server: str = "", kubeconfig: str = "", environ: Mapping[str, st
             f"there is no kubeconfig {path}: is a simulator running? --server or --kubeconfig name another cluster"
         )
     return read_access([path])
+
+
+def find_servers(
+    servers: Sequence[str], kubeconfigs: Sequence[str], environ: Mapping[str, str] = os.environ
+) -> list[Access]:
+    """Several servers of one cluster: each of `--server`, with commas between them too, or of `--kubeconfig`.
+
+    One that is named twice is one; without any it is `find_access`.  OptionError: there is a comma too much.
+    """
+    urls = [url.strip() for given in servers if given for url in given.split(",")]
+    if not all(urls):
+        raise OptionError(f"--server: {','.join(servers)!r} has an empty address between its commas")
+    found = [find_access(url) for url in urls] or [find_access("", path, environ) for path in kubeconfigs or [""]]
+    different: dict[str, Access] = {}
+    for access in found:
+        different.setdefault(access.server.rstrip("/"), access)
+    return list(different.values())
 
 
 def _of_url(url: str) -> Access:

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kube32_sim.kubeconfig import Access, KubeconfigError, find_access, full_path, read_access, write_kubeconfig
+from kube32_sim.kubeconfig import (
+    Access,
+    KubeconfigError,
+    find_access,
+    find_servers,
+    full_path,
+    read_access,
+    write_kubeconfig,
+)
+from kube32_sim.options import OptionError
 
 
 def test_what_is_written_reads_back(tmp_path: Path) -> None:
@@ -167,3 +176,17 @@ def test_what_is_wrong_is_named(tmp_path: Path, change: dict[str, object], compl
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(KubeconfigError, match=f"cannot read the kubeconfig {tmp_path}/none: No such file"):
         find_access("", str(tmp_path / "none"))
+
+
+def test_several_servers_of_one_cluster(tmp_path: Path) -> None:
+    one, other = (write(tmp_path / name, config(f"http://{name}")) for name in ("one", "other"))
+
+    def found(servers: list[str], kubeconfigs: list[str]) -> list[str]:
+        return [access.server for access in find_servers(servers, kubeconfigs, {"KUBECONFIG": str(one)})]
+
+    assert found(["a:1,http://b", "c"], []) == ["http://a:1", "http://b", "http://c"]
+    assert found(["a,http://b/", "b, a"], []) == ["http://a", "http://b/"]
+    assert found([], [str(other), str(one)]) == ["http://other", "http://one"]
+    assert found([], []) == found([""], [""]) == ["http://one"]
+    with pytest.raises(OptionError, match=r"^--server: 'a,,b' has an empty address"):
+        found(["a,,b"], [])

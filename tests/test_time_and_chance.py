@@ -46,6 +46,7 @@ ALLOWED = {
     "kube32_sim/server/streaming.py": {"kube32_sim.clock.RealClock", "asyncio.timeout"},
     "kube32_sim/server/inflight.py": {"call_later", "time", "asyncio.timeout"},
     "kube32_sim/server/connections.py": {"call_later", "time"},
+    "kube32_sim/http_client.py": {"asyncio.timeout"},
     "kube32_sim/kubelet/process.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/runtime/leader_election.py": {"asyncio.timeout"},
     "kube32_sim/storage/etcd/guards.py": {"asyncio.timeout"},

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import CLOCKS, Client, JsonObject, Unreachable
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.ids import Ids
 from kube32_sim.kubeconfig import Access
-from kube32_sim.kubelet.agent import Board, Pace
+from kube32_sim.kubelet.agent import RENEWALS, Board, Pace
 from kube32_sim.kubelet.boards import Profile, profiles
 from kube32_sim.kubelet.played import profile_of
 
@@ -81,13 +82,15 @@ class Boards:
         await asyncio.gather(*(board.stop() for board in self._boards))
 
 
-async def run_boards(access: Access, names: Sequence[str], profile: str, pace: Pace) -> None:
-    """Run boards over HTTP until cancelled.  A server that is not there (yet) is waited for."""
-    from kube32_sim.http_client import HttpClient
+async def run_boards(servers: Sequence[Access], names: Sequence[str], profile: str, pace: Pace) -> None:
+    """Run boards over HTTP until cancelled.  A server that is not there (yet) is waited for.
 
-    async with HttpClient(access, tells=True, program=PROGRAM) as client:
-        boards = Boards(lambda _: client, RealClock(), Ids(), [(name, profile) for name in names], pace)
-        log.info("boards of kind %s for %s: %s", profile, access.server, _named(names))
+    servers: one, or several of one cluster, of which another is used when one is lost.
+    """
+    clock = RealClock()
+    async with _connect(servers, clock, pace) as client:
+        boards = Boards(lambda _: client, clock, Ids(), [(name, profile) for name in names], pace)
+        log.info("boards of kind %s for %s: %s", profile, ", ".join(each.server for each in servers), _named(names))
         await _look_at_server(client)
         try:
             await boards.start_slowly()
@@ -96,6 +99,20 @@ async def run_boards(access: Access, names: Sequence[str], profile: str, pace: P
             await asyncio.get_running_loop().create_future()
         finally:
             await boards.stop()
+
+
+def _connect(servers: Sequence[Access], clock: Clock, pace: Pace) -> AbstractAsyncContextManager[Client]:
+    """Where there are several, a call may take as long as there is between two renewals of a lease.
+
+    So there is still time for a renewal at the next server when the one in use has become silent.
+    """
+    from kube32_sim.http_client import HttpClient
+    from kube32_sim.kubelet.servers import Servers
+
+    if len(servers) == 1:
+        return HttpClient(servers[0], tells=True, program=PROGRAM)
+    timeout = pace.lease / RENEWALS
+    return Servers([HttpClient(access, timeout=timeout, program=PROGRAM) for access in servers], clock)
 
 
 async def _look_at_server(client: Client) -> None:
