@@ -66,6 +66,9 @@ class Hooks(Protocol):
     async def reserve(self, row: ResourceType, obj: JsonObject, before: JsonObject | None, now: str) -> None:
         """What has to be stored before a new object is, or after an object has become another."""
 
+    def release(self, row: ResourceType, obj: JsonObject) -> None:
+        """What was reserved for a new object that is not stored after all."""
+
     async def created(self, row: ResourceType, stored: StoredObject) -> None: ...
 
     async def settled(self, row: ResourceType, stored: StoredObject) -> None:

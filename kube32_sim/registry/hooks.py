@@ -130,6 +130,10 @@ class WriteHooks:
         if row.storage == SERVICES and self._addresses is not None:
             await self._addresses.take(obj, before, now)
 
+    def release(self, row: ResourceType, obj: JsonObject) -> None:
+        if row.storage == SERVICES and self._addresses is not None:
+            self._addresses.give_back(held_by(obj))
+
     async def created(self, row: ResourceType, stored: StoredObject) -> None:
         if self._announce is not None and row.storage == PODS:
             self._announce(stored.object())

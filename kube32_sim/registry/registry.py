@@ -171,15 +171,15 @@ class Registry:
                 try:
                     await self._hooks.reserve(row, obj, None, self.clock.timestamp())
                     return (await store.create(row.storage, asked.key, obj)).stored, obj, warnings
-                except KeyExists:
-                    raise taken(asked, obj, store) from None
-                except Outrun:
+                except (KeyExists, Outrun) as error:
+                    self._hooks.release(row, obj)
+                    if isinstance(error, KeyExists):
+                        raise taken(asked, obj, store) from None
                     obj = orjson.loads(pristine)
         raise errors.conflict(row.group, row.plural, asked.name, errors.MODIFIED)
 
     def _deciding(self, row: ResourceType, namespace: str) -> AbstractAsyncContextManager[None]:
-        subjects = self._hooks.decides(row, namespace) if self.store.optimistic else ()
-        return self.store.deciding(*subjects)
+        return self.store.deciding(*(self._hooks.decides(row, namespace) if self.store.optimistic else ()))
 
     def _free_name(self, asked: Asked, prefix: str) -> str:
         """A generated name that nothing has; the last one tried where chance is against us (then it is a 409)."""

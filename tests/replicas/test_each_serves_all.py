@@ -132,6 +132,27 @@ def test_an_address_that_all_ask_for_at_once_has_one_of_them(clients: list[Http]
             assert sorted(codes) == [201, 422, 422]
 
 
+def test_addresses_that_were_about_to_be_given_are_given_back(clients: list[Http]) -> None:
+    services = "/api/v1/namespaces/default/services"
+
+    def create(client: Http) -> list[str]:
+        body = {"metadata": {"generateName": "many-"}, "spec": {"ports": [{"port": 80}]}}
+        return [client.post(services, body)["spec"]["clusterIP"] for _ in range(15)]
+
+    with ThreadPoolExecutor(len(clients)) as several:
+        given = [address for some in several.map(create, clients) for address in some]
+    assert len(set(given)) == len(given) == 45
+
+    def kept() -> set[str]:
+        found = clients[0].get("/apis/networking.k8s.io/v1/ipaddresses")["items"]
+        return {each["metadata"]["name"] for each in found}
+
+    def held() -> set[str]:
+        return {each["spec"]["clusterIP"] for each in clients[0].get("/api/v1/services")["items"]}
+
+    until(lambda: kept() == held() >= set(given), "none is left over, none is missing")
+
+
 def test_a_quota_is_not_exceeded_though_all_create_at_once(clients: list[Http], replicas: Replicas) -> None:
     clients[0].post("/api/v1/namespaces", {"metadata": {"name": "tight"}})
     secrets = "/api/v1/namespaces/tight/secrets"
