@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from kube32_sim.registry.tokens import Tokens
 from kube32_sim.server.client_certificates import ClientCertificates
 from kube32_sim.server.exposure import warn_of_readers
 from kube32_sim.server.origins import Origins
+from kube32_sim.server.token_lines import LineError, records
 from kube32_sim.terminal import printable
 
 log = logging.getLogger(__name__)
@@ -33,19 +33,20 @@ def read_tokens(path: Path) -> dict[bytes, User]:
         raise TokenFileError(f"--token-file {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise TokenFileError(f"--token-file {path}: no UTF-8 text") from error
-    lines = csv.reader(text.splitlines(keepends=True), skipinitialspace=True)
     tokens: dict[bytes, User] = {}
     try:
-        for record in lines:
-            if record and not record[0].startswith("#"):
-                token, user = _entry(record)
-                if token in tokens:  # as upstream: told, and the last one counts
-                    log.warning(
-                        "--token-file %s, line %d: the token of %s again", path, lines.line_num, tokens[token].name
-                    )
-                tokens[token] = user
-    except (csv.Error, ValueError) as error:
-        raise TokenFileError(f"--token-file {path}, line {lines.line_num}: {error}") from error
+        for number, record in records(text):
+            token, user = _entry(record, number)
+            if token in tokens:  # as upstream: told, and the last one counts
+                log.warning("--token-file %s, line %d: the token of %s again", path, number, tokens[token].name)
+            if any(map(str.strip, record[4:])):  # as upstream, they do not count
+                log.warning(
+                    '--token-file %s, line %d: what stands behind the groups is ignored; several are "quoted,together"',
+                    path, number,
+                )  # fmt: skip
+            tokens[token] = user
+    except LineError as error:
+        raise TokenFileError(f"--token-file {path}, {error}") from error
     if not tokens:
         raise TokenFileError(f"--token-file {path}: no tokens in it")
     warn_of_readers("--token-file", path)
@@ -67,11 +68,11 @@ def token_to_show(tokens: Mapping[bytes, User], options: ServeOptions) -> bytes:
     return token
 
 
-def _entry(record: Sequence[str]) -> tuple[bytes, User]:
-    """(token, user) of one line's fields; ValueError where they are not what they should be."""
+def _entry(record: Sequence[str], number: int) -> tuple[bytes, User]:
+    """(token, user) of one line's fields; LineError where they are not what they should be."""
     token, name, uid, *more = [*map(str.strip, record), "", ""]
     if len(record) < 3 or not token or not name:
-        raise ValueError('expected token,user,uid[,"group1,group2"]')
+        raise LineError(f'line {number}: expected token,user,uid[,"group1,group2"]')
     groups = tuple(group.strip() for group in more[0].split(",") if group.strip())
     return token.encode(), User(name, uid, (*groups, "system:authenticated"))
 

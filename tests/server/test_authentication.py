@@ -12,6 +12,7 @@ from kube32_sim.client import Resource
 from kube32_sim.cluster import Cluster
 from kube32_sim.options import OptionError, ServeOptions
 from kube32_sim.server.authentication import TokenFileError, read_tokens
+from kube32_sim.server.token_lines import LineError, records
 from tests.support.wire import Answer, connected
 
 ACCOUNTS = Resource("", "v1", "serviceaccounts")
@@ -67,7 +68,7 @@ def test_a_token_file_as_windows_writes_it(tmp_path: Path) -> None:
         ("a,b,c\nonly-a-token\n", "line 2: expected token,user,uid"),
         ("\n\na,b,c\n,user,1\n", "line 4: expected token,user,uid"),
         ("a,,1", "line 1: expected token,user,uid"),
-        ('a,b,1,"x\ny"\nbad\n', "line 3: expected token,user,uid"),
+        ('t1,ann,1,"dev\nt2,bob,2,"system:masters,ops"\n', "line 1: a quote"),
         ("a,b," + "c" * 200_000, "line 1: field larger than field limit"),
         ("", "no tokens in it"),
         ("# nothing\n", "no tokens in it"),
@@ -80,6 +81,53 @@ def test_a_bad_token_file_is_named_with_its_line(tmp_path: Path, text: str | byt
         read_tokens(path)
     assert str(caught.value).startswith(f"--token-file {path}")
     assert where in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        ("a,b,1", ["a", "b", "1"]),
+        ('a,b,1,"x,y"', ["a", "b", "1", "x,y"]),
+        ('a, b, 1, "x, y"\r', ["a", "b", "1", "x, y"]),
+        ('"a","b ""c""",1', ["a", 'b "c"', "1"]),
+        ('a,b,"",""', ["a", "b", "", ""]),
+        ("a,b,", ["a", "b", ""]),
+        ("a,b, 1\t", ["a", "b", "1\t"]),
+        ("ä,ö,1,ü\u200dx", ["ä", "ö", "1", "ü\u200dx"]),
+        ('# a "comment', None),
+        (" # another", None),
+        (" \t", None),
+        ('a,b,1,"x', "a quote"),
+        ('a,b,1,x"', "a quote"),
+        ('a,b,1,x"y', "a quote"),
+        ('a,b,1,"x"y', "a quote"),
+        ('a,b,1,"x" ,z', "a quote"),
+        ('a,b,1,\t"x,y"', "a quote"),
+        ('a,b,1,"x""', "a quote"),
+        ('a,b"c",1,"x,y"', "a quote"),
+        ("a,b,1," + '"' * 99_999, "a quote"),
+        ("a,b," + "c" * 200_000, "field larger than field limit"),
+        ("a,b\tc,1", "a tab in a field"),
+        ("a\rb,c,1", "control characters in it"),
+        ('a,b,1,"x\x00"', "control characters in it"),
+        ("a,b,1,x\x1b[2J", "control characters in it"),
+        ("a,b,1,x\u2028y", "control characters in it"),
+        ("a,b,1,x\x85y", "control characters in it"),
+    ],
+)
+def test_lines_of_a_token_file(line: str, fields: list[str] | str | None) -> None:
+    text = f"\n{line}\nnext,user,2\n"
+    if isinstance(fields, str):
+        with pytest.raises(LineError, match=f"^line 2: {fields}"):
+            list(records(text))
+    else:
+        assert list(records(text)) == [*([(2, fields)] if fields else []), (3, ["next", "user", "2"])]
+
+
+def test_groups_without_quotes_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    tokens = read_tokens(written(tmp_path, "t,ann,1,dev,ops\n"))
+    assert tokens[b"t"].groups == ("dev", "system:authenticated")
+    assert "line 1: what stands behind the groups is ignored" in caplog.text
 
 
 def test_a_token_file_that_is_not_there(tmp_path: Path) -> None:
