@@ -33,7 +33,8 @@ from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints, make_rol
 from kube32_sim.client import CLOCKS
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.durations import format_duration, seconds_of
-from kube32_sim.greeting import bracketed, greeting, reachable, served_hosts
+from kube32_sim.greeting import greeting, reachable, served_hosts
+from kube32_sim.hosts import bracketed
 from kube32_sim.ids import Ids
 from kube32_sim.kept import administrator_token, own_authority, reached, signing_key
 from kube32_sim.kubeconfig import Access, full_path, write_kubeconfig

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from kube32_sim.arguments import PROGRAM
-from kube32_sim.hosts import address_of
+from kube32_sim.hosts import address_of, bracketed
 from kube32_sim.interfaces import is_every_address, own_addresses, own_name
 from kube32_sim.options import ServeOptions
 
@@ -24,10 +24,6 @@ def reachable(host: str) -> str:
     if is_every_address(host):
         host = "::1" if ":" in host else "127.0.0.1"
     return bracketed(host)
-
-
-def bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 def greeting(options: ServeOptions, url: str, port: int, kubeconfig: Path) -> list[str]:

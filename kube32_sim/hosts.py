@@ -51,6 +51,11 @@ def address_of(host: str) -> Address | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
+def bracketed(host: str) -> str:
+    """As a URL has it: IPv6 in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach what listens there.  Of names only `localhost` is known to be that."""
     address = address_of(host)

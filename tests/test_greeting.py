@@ -13,7 +13,7 @@ from kube32_sim import greeting, interfaces
 from kube32_sim.arguments import PROGRAM
 from kube32_sim.client import NODES
 from kube32_sim.cluster import Cluster
-from kube32_sim.hosts import address_of
+from kube32_sim.hosts import address_of, bracketed
 from kube32_sim.http_client import HttpClient
 from kube32_sim.options import ServeOptions
 from kube32_sim.server import tls
@@ -30,7 +30,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def greeted(**options: Any) -> list[str]:
     made = ServeOptions(**options)
-    return greeting.greeting(made, f"http{'s' * made.tls}://{greeting.bracketed(made.host)}:1", 1, KUBECONFIG)
+    return greeting.greeting(made, f"http{'s' * made.tls}://{bracketed(made.host)}:1", 1, KUBECONFIG)
 
 
 def test_on_this_machine_only() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+import sys
 from collections.abc import Callable
 from email.utils import formatdate
 from functools import lru_cache
@@ -21,8 +22,11 @@ from kube32_sim.limits import DEFAULTS, Limits
 from kube32_sim.server.browsers import harden
 from kube32_sim.server.connections import MOST_HEADERS, Connection, Connections, probe
 from kube32_sim.server.handler import Handler
+from kube32_sim.server.tls_site import TlsSite
 
 SHUTDOWN_SECONDS = 1.0
+BACKLOG = 4096
+"""Connections that the kernel keeps until they are accepted."""
 # What is no HTTP at all is answered with a 400; a traceback for each is no help.
 logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
 
@@ -91,7 +95,10 @@ class ApiServer:
         server = _Server(self._handler, self._clock, self._limits)
         self._runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, host, port, ssl_context=context, backlog=4096, reuse_address=True)
+        if context is not None and sys.platform != "win32":  # whose event loop cannot look at sockets
+            site: web.TCPSite = TlsSite(self._runner, host, port, context, BACKLOG)
+        else:
+            site = web.TCPSite(self._runner, host, port, ssl_context=context, backlog=BACKLOG, reuse_address=True)
         await site.start()
         probe(getattr(site._server, "sockets", ()))
         self.port = int(self._runner.addresses[0][1])

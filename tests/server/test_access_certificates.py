@@ -6,6 +6,7 @@ import asyncio
 import datetime
 import http.client
 import json
+import re
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -139,7 +140,9 @@ async def test_a_certificate_without_a_name_is_nobodys(guarded: Cluster, maker: 
 
 
 @pytest.mark.parametrize("what", ["foreign", "expired", "early", "server", "self-made"])
-async def test_certificates_that_open_nothing(guarded: Cluster, maker: Maker, tmp_path: Path, what: str) -> None:
+async def test_certificates_that_open_nothing(
+    guarded: Cluster, maker: Maker, tmp_path: Path, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
     bad = {
         "foreign": lambda: Maker(tmp_path, "authority2").client("eve", ["system:masters"]),
         "expired": lambda: maker.client("eve", ["system:masters"], days=(-3, -2)),
@@ -152,6 +155,8 @@ async def test_certificates_that_open_nothing(guarded: Cluster, maker: Maker, tm
         await asyncio.to_thread(ask, guarded, bad)
     with pytest.raises((ssl.SSLError, ConnectionError, http.client.RemoteDisconnected)):
         await asyncio.to_thread(ask, guarded, bad, maximum_version=ssl.TLSVersion.TLSv1_2)
+    why = r"no TLS with 127\.0\.0\.1:\d+: its certificate is not good here: .+ \(--client-ca-file\)"
+    assert re.fullmatch(why, caplog.messages[-1]) or what not in ("foreign", "expired")  # each is told once a minute
 
 
 def _folder(parent: Path) -> Path:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
+import re
 import ssl
 import stat
 import urllib.error
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
@@ -25,6 +28,7 @@ from kube32_sim.cluster import Cluster
 from kube32_sim.http_client import HttpClient
 from kube32_sim.kubeconfig import Access, read_access
 from kube32_sim.options import OptionError, ServeOptions
+from kube32_sim.server.tls_site import WRONG_DOOR
 from tests.support.certificates import certificates_for
 from tests.support.kubectl import Kubectl
 from tests.support.servers import Server
@@ -134,6 +138,60 @@ async def test_a_cluster_writes_the_kubeconfig_it_is_asked_for(tmp_path: Path) -
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         async with HttpClient(read_access([path])) as client:
             assert (await client.list(NODES)).items == []
+
+
+LOOPS = [None, uvloop.new_event_loop]
+
+
+@pytest.mark.parametrize("loop", LOOPS, ids=["asyncio", "uvloop"])
+def test_plain_http_on_a_tls_port_is_told_so(loop: Any, caplog: Any) -> None:
+    async def run() -> None:
+        async with Cluster(ServeOptions(port=0, nodes=0, controllers="none", tls_self_signed=True)) as cluster:
+            for _ in range(2):
+                reader, writer = await asyncio.open_connection("127.0.0.1", cluster.port)
+                writer.write(b"GET /api HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                async with asyncio.timeout(10):
+                    assert await reader.read() == WRONG_DOOR
+                writer.close()
+            async with HttpClient(cluster.access) as client:
+                assert (await client.list(NODES)).items == []
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(run())
+    (told,) = (record.getMessage() for record in caplog.records if record.levelname == "WARNING")
+    assert re.fullmatch(r"no TLS with 127\.0\.0\.1:\d+: it speaks plain HTTP; .*https://", told)
+
+
+@pytest.mark.parametrize("loop", LOOPS, ids=["asyncio", "uvloop"])
+def test_who_fails_at_tls_is_told_of(loop: Any, caplog: Any, tmp_path: Path) -> None:
+    """And who only looks whether the port is open is not; who says nothing keeps nothing from ending."""
+    _, _, other = certificate_files(tmp_path)
+
+    async def run() -> None:
+        async with Cluster(ServeOptions(port=0, nodes=0, controllers="none", tls_self_signed=True)) as cluster:
+            reader, writer = await asyncio.open_connection("127.0.0.1", cluster.port)
+            writer.close()
+            with pytest.raises(urllib.error.URLError, match="certificate verify failed"):
+                await asyncio.to_thread(fetch, cluster.url, other)
+            reader, writer = await asyncio.open_connection("127.0.0.1", cluster.port)
+            writer.write(b"\x00" * 20)
+            async with asyncio.timeout(10):
+                with suppress(ConnectionError):
+                    await reader.read()
+            writer.close()
+            reader, writer = await asyncio.open_connection("127.0.0.1", cluster.port)
+            async with HttpClient(cluster.access) as client:
+                assert (await client.list(NODES)).items == []
+        async with asyncio.timeout(10):
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+        writer.close()
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(run())
+    told = [record.getMessage().partition(": ")[2] for record in caplog.records if record.levelno >= logging.WARNING]
+    assert told[0] == "it does not trust the certificate of this server"
+    assert len(told) == 2, told
 
 
 async def test_plain_http_on_a_tls_port_harms_nobody(caplog: Any) -> None:
