@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
+from aetcd import rpc
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.storage.etcd.requests import Transaction
@@ -15,6 +16,7 @@ from kube32_sim.storage.fencing import Deposed, leading, taking
 from kube32_sim.storage.interface import Compacted, KeyExists, KeyMissing, Outrun, Remove, StoreError, Unavailable
 from tests.storage.test_store_model import MAPS, PODS, Model, step
 from tests.support.etcd import Etcd, Stores, stores_on
+from tests.support.waiting import eventually
 
 Json = dict
 
@@ -403,6 +405,19 @@ async def test_a_guard_that_somebody_has_removed_stops_nobody(stores: Stores) ->
     await store.create(MAPS, "a/y", config_map("y"))
     async with store.deciding("pods"):
         await store.create(MAPS, "a/z", config_map("z"))
+
+
+async def test_who_is_served_from_what_has_been_deleted_is_told(stores: Stores, caplog) -> None:
+    store = await stores.open()
+    await store.create(MAPS, "a/x", config_map("x"))
+    everything = rpc.RequestOp(
+        request_delete_range=rpc.DeleteRangeRequest(key=store.keys.root, range_end=store.keys.end)
+    )
+    await store._etcd.txn(rpc.TxnRequest(success=[everything]))
+    await eventually(lambda: store.trouble.endswith("restart kube32-sim"), "that is noticed")
+    assert f"somebody has deleted what etcd held under {stores.prefix}/; restart kube32-sim" in caplog.text
+    with pytest.raises(Unavailable, match="restart kube32-sim; nothing was written"):
+        await store.create(MAPS, "a/y", config_map("y"))
 
 
 async def test_who_waits_in_vain_leaves_nothing_behind(stores: Stores) -> None:

@@ -139,7 +139,7 @@ class Cache(MemoryStore):
                 self.guards.heard[kv.key] = kv.mod_revision
 
     def hear(self, response: Message) -> None:
-        """Events of a watch, in order; all of one revision come together."""
+        """Events of a watch, in order; all of one revision come together.  Raises StoreError where all has an end."""
         before = self.revision
         for event in response.events:
             kv = event.kv
@@ -156,6 +156,10 @@ class Cache(MemoryStore):
                     log.exception("what etcd holds at %s is no object", name.decode(errors="replace"))
             elif name.startswith(self.keys.guards):
                 self.guards.heard[name] = 0 if event.type == DELETE else revision  # by whom soever: no key, no revision
+            elif name == self.keys.origin:
+                raise StoreError(
+                    f"somebody has deleted what etcd held under {self.keys.root.decode()}; restart kube32-sim"
+                )
         self._go_on()
 
     def written(self, write: Written, revision: int) -> None:
