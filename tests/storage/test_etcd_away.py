@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.clock import RealClock
-from kube32_sim.storage.etcd import requests
+from kube32_sim.storage.etcd import following, requests
 from kube32_sim.storage.etcd.store import EtcdStore
 from kube32_sim.storage.interface import Compacted, StoreError, Unavailable
 from tests.storage.test_etcd_store import config_map, counted
@@ -46,7 +46,7 @@ async def test_while_etcd_is_away_writes_say_so_and_reads_go_on_and_then_all_is_
     own_etcd.kill()
     await eventually(lambda: one.trouble and other.trouble, "both notice")
     where = f"etcd at 127.0.0.1:{own_etcd.port} cannot be reached: "
-    assert one.trouble.startswith(where)
+    await eventually(lambda: one.trouble == f"{where}connection refused", "why, without what is gRPC's own")
     with pytest.raises(Unavailable, match=where) as refused:
         await one.create(MAPS, "a/y", config_map("y"))
     assert "may or may not" not in refused.value.message
@@ -90,6 +90,24 @@ async def test_of_a_write_without_an_answer_it_is_said_that_it_may_have_been_sto
     store._etcd.patience = 5.0
     await store.create(MAPS, "a/y", config_map("y"))
     store.check()
+
+
+async def test_an_etcd_that_hangs_is_noticed_although_nobody_writes(
+    stores: Stores, own_etcd: Etcd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "SILENCE", 0.1)
+    store = await stores.open()
+    answers: list = []
+    monkeypatch.setattr(store._following, "_hear", answers.append)
+    await eventually(lambda: len(answers) > 4, "etcd is asked, and answers")
+    assert store.trouble == ""
+    os.kill(own_etcd.pid, signal.SIGSTOP)
+    try:
+        await eventually(lambda: store.trouble, "that it hangs is noticed", following.QUESTIONS + 2)
+        assert store.trouble == f"etcd at 127.0.0.1:{own_etcd.port} is not followed: it does not answer"
+    finally:
+        os.kill(own_etcd.pid, signal.SIGCONT)
+    await eventually(lambda: not store.trouble, "it is followed again")
 
 
 async def test_missed_history_that_etcd_has_forgotten_becomes_the_differences(stores: Stores) -> None:

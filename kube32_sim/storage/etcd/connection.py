@@ -6,7 +6,7 @@ been written nevertheless.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,18 @@ PATIENCE = 5.0
 _LEADER_WANTED = (("hasleader", "true"),)
 """A member cut off from the others ends its watches then, instead of being silent."""
 _NEVER_SENT = ("failed to connect", "connection refused", "no route to host", "dns resolution failed")
+_SAID: Mapping[str, str] = {
+    "connection refused": "connection refused",
+    "no route to host": "no route to host",
+    "network is unreachable": "network is unreachable",
+    "dns resolution failed": "its name leads to no address",
+    "ping timeout": "no answer",
+    "keepalive watchdog": "no answer",
+    "connection reset": "the connection broke",
+    "broken pipe": "the connection broke",
+    "socket closed": "the connection broke",
+}
+"""What gRPC's accounts of a broken connection come to, by words that are in them; others are told as they are."""
 _TOO_LARGE = ("request is too large", "message larger than max")
 _GONE_OVER = (rpc.StatusCode.UNAVAILABLE, rpc.StatusCode.DEADLINE_EXCEEDED)
 
@@ -104,6 +116,8 @@ class Connection:
             details = f"no answer within {self.patience:g} s"
         if error.code() not in _GONE_OVER:
             return Unavailable(f"etcd at {self.name} refuses: {details}")
+        lowered = details.lower()
+        details = next((said for words, said in _SAID.items() if words in lowered), details)
         maybe = "; what was to be written may or may not have been stored" * (writes and not _was_never_sent(error))
         return Unavailable(f"etcd at {self.name} cannot be reached: {details}{maybe}")
 

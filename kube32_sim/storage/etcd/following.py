@@ -1,10 +1,15 @@
-"""Follows etcd's watch: hands on what it tells, and begins again by itself whenever it ends."""
+"""Follows etcd's watch: hands on what it tells, and begins again by itself whenever it ends, or is dumb.
+
+A process that hangs keeps its connections, and a watch of which nothing comes looks like one of which nothing is to be
+told.  So etcd is asked whether it is there wherever nothing was heard for a while.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from aetcd import rpc
@@ -21,6 +26,9 @@ log = logging.getLogger(__name__)
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Seconds between two attempts: twice as long each time."""
+
+SILENCE, QUESTIONS = 1.0, 3
+"""After so many seconds without a word it is asked whether it is there, at most so often; then it counts as away."""
 
 
 class _Ended(Exception):
@@ -51,6 +59,8 @@ class Following:
         self._hear = hear
         self._begin_anew = begin_anew
         self._task: asyncio.Task[None] | None = None
+        self._silent = 0
+        """Looks at which nothing had been heard since the one before."""
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run(), name="following etcd")
@@ -92,22 +102,47 @@ class Following:
         await self._check(position)
         stream: Any = self._connection.watch()
         try:
-            await stream.write(requests.watch(self._keys.root, self._keys.end, position + 1))
-            while True:
-                response = await stream.read()
-                if response is aio.EOF:
-                    raise _Ended("it has ended the watch")
-                if response.created:
-                    self._well()
-                if response.compact_revision:
-                    log.warning("etcd's history begins after what is known here: everything is read anew")
-                    await self._begin_anew()
-                    raise _Ended("its history was compacted")
-                if response.canceled:
-                    raise _Ended(response.cancel_reason or "it has ended the watch")
-                self._hear(response)
+            async with asyncio.timeout(self._connection.patience) as patience:
+                await stream.write(requests.watch(self._keys.root, self._keys.end, position + 1))
+                patience.reschedule(None)
+                asking = asyncio.get_running_loop().create_task(self._ask(stream, patience), name="asking etcd")
+                try:
+                    await self._listen(stream)
+                finally:
+                    asking.cancel()
+        except TimeoutError:
+            raise _Ended("it does not answer") from None
         finally:
             stream.cancel()
+        log.warning("etcd's history begins after what is known here: everything is read anew")
+        await self._begin_anew()
+        raise _Ended("its history was compacted")
+
+    async def _listen(self, stream: Any) -> None:
+        """Hand on what is told.  Answers when etcd no longer knows what comes next."""
+        while True:
+            response = await stream.read()
+            self._silent = 0
+            if response is aio.EOF:
+                raise _Ended("it has ended the watch")
+            if response.created:
+                self._well()
+            if response.compact_revision:
+                return
+            if response.canceled:
+                raise _Ended(response.cancel_reason or "it has ended the watch")
+            self._hear(response)
+
+    async def _ask(self, stream: Any, patience: asyncio.Timeout) -> None:
+        """End the patience where etcd is silent.  Looks are counted, not seconds: this process may be slow, too."""
+        self._silent = 0
+        while self._silent <= QUESTIONS:
+            if self._silent:
+                with suppress(rpc.AioRpcError, asyncio.InvalidStateError):  # whoever listens is told of it
+                    await stream.write(requests.are_you_there())
+            self._silent += 1
+            await waiting.pause(SILENCE)
+        patience.reschedule(asyncio.get_running_loop().time())
 
     async def _check(self, position: int) -> None:
         """That etcd is there, with everything that is known here (a member alone may be behind the others)."""

@@ -86,6 +86,11 @@ def watch(key: bytes, end: bytes, revision: int) -> Message:
     return rpc.WatchRequest(create_request=rpc.WatchCreateRequest(key=key, range_end=end, start_revision=revision))
 
 
+def are_you_there() -> Message:
+    """Asked on a stream of watches: it answers how far it is, unless it has events to tell of."""
+    return rpc.WatchRequest(progress_request=rpc.WatchProgressRequest())
+
+
 def compaction(revision: int) -> Message:
     return rpc.CompactionRequest(revision=revision)
 
