@@ -57,7 +57,7 @@ class LocalBoards:
         self._unsubscribe: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
-        """Answers when all are registered."""
+        """Answers when all are registered, or were refused that, which they try again."""
         self._context = copy_context()
         if self._options.boards:
             await self._made().start()

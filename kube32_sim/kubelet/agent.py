@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from kube32_sim.client import PODS, Client, WatchEvent
+from kube32_sim.client import PODS, Client, Unreachable, WatchEvent
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
 from kube32_sim.kubelet.boards import Profile
@@ -40,7 +40,7 @@ class Pace:
 class Board:
     """`start` registers the board and lets it live on the clock; `stop` ends it, its objects stay as they are.
 
-    registered: set when the Node is there.
+    registered: set when the Node is there.  tried: set by then, too, or when that was refused; refusal: why, or "".
 
     What is the same every time, renewals and reports in which nothing is new, is done by alarms that wait for nobody
     where the client can do that; the tasks do it where it cannot.
@@ -67,7 +67,8 @@ class Board:
         self._unset_renewal: Callable[[], None] = lambda: None
         self._unset_alarm: Callable[[], None] = lambda: None
         self._fault, self._fault_since = "", 0.0
-        self.registered = asyncio.Event()
+        self.registered, self.tried = asyncio.Event(), asyncio.Event()
+        self.refusal = ""
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -87,10 +88,12 @@ class Board:
 
     async def _work(self) -> None:
         pause = FIRST_RETRY
-        while not await attempt(self._register, f"registering board {self.name}"):
+        while not await attempt(self._try_to_register, f"registering board {self.name}"):
             await self._clock.sleep(pause)
             pause = min(LONGEST_RETRY, pause * 2)
+        self.refusal = ""
         self.registered.set()
+        self.tried.set()
         self._report_at = self._clock.now() + self._first(self._pace.report)
         self._spawn(self._renew(), "lease")
         self._spawn(self._node.follow(self._register), "node")
@@ -102,6 +105,16 @@ class Board:
             for entry in self._pods.due() if self._fault != "stopped" else ():
                 await self._tend(entry)
             await self._report()
+
+    async def _try_to_register(self) -> None:
+        try:
+            await self._register()
+        except Unreachable:
+            raise
+        except Exception as error:
+            self.refusal = str(error)
+            self.tried.set()
+            raise
 
     async def _register(self) -> None:
         """The pods first: what runs already, from before the agent was restarted, is not free."""

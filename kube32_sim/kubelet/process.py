@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import CLOCKS, Client, JsonObject, Unreachable
@@ -18,6 +18,9 @@ from kube32_sim.kubelet.played import profile_of
 
 START_EVERY = 0.003
 """Seconds between two boards of a process, so that a thousand do not all register in one moment."""
+
+PATIENCE = 5.0
+"""Seconds of real time in which another board should have come, where boards are waited for that may never come."""
 
 PROGRAM = "kubelet"
 """What boards are called in managedFields."""
@@ -46,26 +49,41 @@ class Boards:
         return Board(self._client_of(name), self._clock, self._ids, name, profile, self._pace)
 
     async def start(self) -> None:
-        """Answers when all are registered."""
-        for board in self._boards:
-            board.start()
-        await self.registered()
+        """Answers when all are registered; or have tried to, and go on trying."""
+        await self._begin(self._boards)
 
     @property
     def names(self) -> frozenset[str]:
         return frozenset(board.name for board in self._boards)
 
     async def play(self, nodes: Iterable[JsonObject]) -> int:
-        """Run boards for nodes that came with a snapshot, and that none runs for yet; answers how many."""
+        """Run boards for nodes that came with a snapshot, and that none runs for yet; answers how many.
+
+        When it answers is as with `start`.
+        """
         there = self.names
         found = [(node["metadata"]["name"], profile_of(node)) for node in nodes]
         new = [self._board(name, profile) for name, profile in found if profile is not None and name not in there]
         self._boards += new
-        for board in new:
-            board.start()
-        for board in new:
-            await board.registered.wait()
+        await self._begin(new)
         return len(new)
+
+    async def _begin(self, boards: Sequence[Board]) -> None:
+        """Who starts them must not depend on what others make of their writes: webhooks, policies, quotas."""
+        for board in boards:
+            board.start()
+        with suppress(TimeoutError):
+            for board in boards:
+                if not board.tried.is_set():
+                    async with asyncio.timeout(PATIENCE):
+                        await board.tried.wait()
+        _tell_refused(boards)
+
+    async def tried(self) -> None:
+        """Wait until all have been answered, and tell of those that were refused."""
+        for board in self._boards:
+            await board.tried.wait()
+        _tell_refused(self._boards)
 
     async def registered(self) -> None:
         """Wait until all are."""
@@ -94,11 +112,25 @@ async def run_boards(servers: Sequence[Access], names: Sequence[str], profile: s
         await _look_at_server(client)
         try:
             await boards.start_slowly()
+            await boards.tried()
             await boards.registered()
             log.info("registered: %s", _named(names))
             await asyncio.get_running_loop().create_future()
         finally:
             await boards.stop()
+
+
+def _tell_refused(boards: Sequence[Board]) -> None:
+    missing = [board for board in boards if not board.registered.is_set()]
+    if missing:
+        why = next((board.refusal for board in missing if board.refusal), "no answer yet")
+        log.warning(
+            "%d of %d boards cannot register yet, and try again: %s: %s",
+            len(missing),
+            len(boards),
+            missing[0].name,
+            why,
+        )
 
 
 def _connect(servers: Sequence[Access], clock: Clock, pace: Pace) -> AbstractAsyncContextManager[Client]:
