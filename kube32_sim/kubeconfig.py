@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from kube32_sim.options import KUBECONFIG, CommandError, OptionError
+from kube32_sim.special_files import kind_of
 
 JsonObject = dict[str, Any]
 NAME = "kube32-sim"
@@ -76,11 +77,13 @@ def full_path(path: Path) -> Path:
 def write_kubeconfig(path: Path, access: Access) -> Path:
     """Write the kubeconfig of a running simulator, readable by its owner only; answers the full path.
 
-    A file that holds somebody else's clusters is left alone: KubeconfigError.
+    A file that holds somebody else's clusters is left alone, as is what is no file: KubeconfigError.
     """
     import yaml
 
     path = full_path(path)
+    if kind := kind_of(path):
+        raise KubeconfigError(f"the kubeconfig {path} would be {kind}; name a file with --kubeconfig")
     before = _own_server(path)
     if before not in ("", access.server):
         log.warning("%s pointed to %s before; who uses it talks to %s from now on", path, before, access.server)
@@ -88,11 +91,12 @@ def write_kubeconfig(path: Path, access: Access) -> Path:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Renamed into place, so that a reader never sees half a file; mkstemp makes it 0600.
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        target = Path(os.path.realpath(path))  # a link stays one
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
             with os.fdopen(handle, "w") as file:
                 file.write(text)
-            os.replace(temporary, path)
+            os.replace(temporary, target)
         except BaseException:
             os.unlink(temporary)
             raise

@@ -16,6 +16,7 @@ from kube32_sim.server.client_certificates import ClientCertificates
 from kube32_sim.server.exposure import warn_of_readers
 from kube32_sim.server.origins import Origins
 from kube32_sim.server.token_lines import LineError, records
+from kube32_sim.special_files import read_patiently
 from kube32_sim.terminal import printable
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ class TokenFileError(OptionError):
 def read_tokens(path: Path) -> dict[bytes, User]:
     """`token,user,uid,"group1,group2"` a line, as kube-apiserver's --token-auth-file."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_patiently(path).decode("utf-8-sig")
     except OSError as error:
         raise TokenFileError(f"--token-file {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

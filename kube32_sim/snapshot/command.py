@@ -57,7 +57,7 @@ async def _save(access: Access, file: str, reading: type[Saving], without: froze
             try:
                 return await _saved(reading(client, without), file)
             except Expired:
-                if file == files.STANDARD:
+                if files.is_stream(file):
                     break
         raise CommandError(f"{access.server} forgets what it was faster than it can be read; try again when it is calm")
 

@@ -15,6 +15,7 @@ from typing import IO, BinaryIO, Protocol
 import orjson
 
 from kube32_sim.options import CommandError
+from kube32_sim.special_files import kind_of, open_to_write
 
 STANDARD = "-"
 _GZIP = b"\x1f\x8b"
@@ -48,7 +49,10 @@ def _document(obj: object) -> bytes:
 
 @contextmanager
 def writing(file: str) -> Iterator[Writer]:
-    """What is written is there, as a whole, when the block ends; nothing is where it fails.  Raises CommandError."""
+    """What is written is there, as a whole, when the block ends; nothing is where it fails.  Raises CommandError.
+
+    What is no ordinary file is written to as it is, piece by piece.
+    """
     plain = file.removesuffix(".gz")
     as_yaml = plain.endswith(_YAML)
     if file == STANDARD:
@@ -57,23 +61,43 @@ def writing(file: str) -> Iterator[Writer]:
         yield Writer(sys.stdout.buffer, as_yaml=False)
         sys.stdout.buffer.flush()
         return
-    path = Path(file).expanduser().absolute()
+    opening = _straight if is_stream(file) else _replacing
     try:
-        # mkstemp makes it 0600: Secrets are in it
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with opening(_path(file)) as opened, _packing(opened, packed=plain != file) as sink:
+            yield Writer(sink, as_yaml=as_yaml)
     except OSError as error:
-        raise CommandError(f"{file}: {error.strerror}") from None
+        raise CommandError(f"{file}: {error.strerror or error}") from None
+
+
+def is_stream(file: str) -> bool:
+    """Whether what is written there cannot be taken back: the standard stream, a pipe, a device."""
+    return file == STANDARD or bool(kind_of(_path(file)))
+
+
+def _path(file: str) -> Path:
+    return Path(file).expanduser().absolute()
+
+
+@contextmanager
+def _straight(path: Path) -> Iterator[BinaryIO]:
+    with open_to_write(path) as opened:
+        yield opened
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """It takes the place of the file (to which a link leads) when the block ends, and only where that ends well."""
+    path = Path(os.path.realpath(path))
+    # mkstemp makes it 0600: Secrets are in it
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as opened:
-            with _packing(opened, packed=plain != file) as sink:
-                yield Writer(sink, as_yaml=as_yaml)
+            yield opened
             opened.flush()
             os.fsync(opened.fileno())
         os.replace(temporary, path)
-    except BaseException as error:
+    except BaseException:
         os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise CommandError(f"{file}: {error.strerror or error}") from None
         raise
 
 
