@@ -37,3 +37,12 @@ def without_values(why: str) -> str:
 def cleaned(error: ApiError) -> ApiError:
     """A refusal of a patch that may quote the patch."""
     return errors.bad_request(f"the patch cannot be applied: {REDACTED}") if error.code == 400 else error
+
+
+def unquoted(error: ApiError) -> ApiError:
+    """A refusal that may quote stored values which a patch has put elsewhere: which fields it is about, and no more."""
+    if error.code not in (400, 409, 422):
+        return error
+    causes = (error.details or {}).get("causes", ())
+    where = ", ".join(dict.fromkeys(str(cause.get("field", "")) for cause in causes)) or "the object"
+    return ApiError(error.code, error.reason, f"{where}: not as it must be after this patch: {REDACTED}", {})

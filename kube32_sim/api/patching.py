@@ -17,7 +17,7 @@ from kube32_sim.api.decode.diagnose import describe
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.patch import apply_json_patch, apply_merge_patch, apply_strategic
 from kube32_sim.api.patch.gomap import go_text
-from kube32_sim.api.patch.json import unknown_members
+from kube32_sim.api.patch.json import takes_along, unknown_members
 from kube32_sim.api.resources import ResourceType
 
 JsonObject = dict[str, Any]
@@ -41,6 +41,8 @@ class Patcher:
         self.kind = kind
         self._data = data
         self._row = row
+        self.reveals = False
+        """Whether what is said of the result may quote what was confidential: it was put elsewhere."""
 
     def apply(self, current: JsonObject, field_validation: str, subresource: str = "") -> tuple[JsonObject, list[str]]:
         """The patched object, decoded, and texts of warnings; raises ApiError.  `current` is not changed.
@@ -50,6 +52,7 @@ class Patcher:
         """
         row = self._row
         patch, repeated = self._patch(field_validation)
+        self.reveals = self.kind == "json" and is_confidential(row) and takes_along(patch)
         document = {"apiVersion": row.api_version, "kind": row.kind, **current}
         try:
             patched = self._applied(document, patch)

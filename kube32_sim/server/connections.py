@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 from aiohttp import StreamReader, web
-from aiohttp.http_exceptions import LineTooLong
+from aiohttp.http_exceptions import InvalidHeader, LineTooLong
 
 from kube32_sim.api import errors, media
 from kube32_sim.api.errors import ApiError
@@ -157,10 +157,18 @@ class Connection(web.RequestHandler):
         if not isinstance(exc, LineTooLong):
             if "Too many headers" in (message or ""):
                 return _too_large(431, "number of request headers", MOST_HEADERS)
-            return errors.bad_request(f"the request is no HTTP: {' '.join((message or '').split())[:200]}")
+            return errors.bad_request(f"the request is no HTTP: {_complaint(exc, message)}")
         if exc.args[1] == limits.max_url_bytes:
             return _too_large(414, "request URL", limits.max_url_bytes, "max_url_bytes")
         return _too_large(431, "request headers", limits.max_header_bytes, "max_header_bytes")
+
+
+def _complaint(exc: BaseException | None, message: str | None) -> str:
+    """The parser's, on one line and without what it quotes: a header may be a token."""
+    if isinstance(exc, InvalidHeader):
+        return "a header with characters that may not be in it"
+    first = (message or "").strip().partition("\n")[0].partition(": b'")[0].partition(': b"')[0]
+    return " ".join(first.split()).rstrip(":")[:200]
 
 
 REASONS = {408: "Request Timeout", 429: "Too Many Requests", 431: "Request Header Fields Too Large"}

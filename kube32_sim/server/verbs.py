@@ -14,7 +14,9 @@ from multidict import CIMultiDict
 
 from kube32_sim.api import bodies, errors, media, options
 from kube32_sim.api.columns import columns_for
+from kube32_sim.api.confidential import REDACTED, unquoted
 from kube32_sim.api.configuration import Configuration
+from kube32_sim.api.errors import ApiError
 from kube32_sim.api.media import Accepted
 from kube32_sim.api.resources import ResourceType, Subresource
 from kube32_sim.registry import connections, logs, subresources
@@ -236,8 +238,12 @@ class Verbs:
             warnings.extend(found)
             return self._shapes.stored(call.row, obj)
 
-        result = await self._registry.patch(call.asked(wanted), change)
-        return self._result(call, replace(result, warnings=[*warnings, *result.warnings]))
+        try:
+            result = await self._registry.patch(call.asked(wanted), change)
+        except ApiError as error:
+            raise (unquoted(error) if patcher.reveals else error) from None
+        told = [REDACTED] if patcher.reveals and result.warnings else result.warnings
+        return self._result(call, replace(result, warnings=[*warnings, *told]))
 
     async def _patcher(
         self, call: Call, row: ResourceType

@@ -85,6 +85,29 @@ WRONG: list[tuple[str, str, Any, dict[str, str]]] = [
     ("PATCH", f"{SECRETS}/kept", [{"op": "copy", "from": "/data", "path": "/data/x"}], JSON_PATCH),
     ("PATCH", f"{SECRETS}/kept", [{"op": "replace", "path": "/kind", "value": "Other"}], JSON_PATCH),
     ("PATCH", f"{SECRETS}/kept", [{"op": MARK, "path": "/data/x", "value": MARK}], JSON_PATCH),
+    *(
+        (
+            "PATCH",
+            f"{SECRETS}/kept?fieldValidation=Strict",
+            [{"op": "copy", "from": "/data/k", "path": path}],
+            JSON_PATCH,
+        )
+        for path in (
+            *("/apiVersion", "/kind", "/type", "/immutable", "/metadata/name", "/metadata/namespace", "/metadata/uid"),
+            *("/metadata/resourceVersion", "/metadata/finalizers", "/metadata/labels", "/metadata/creationTimestamp"),
+        )
+    ),
+    ("PATCH", f"{SECRETS}/kept", [{"op": "move", "from": "/data/k", "path": "/metadata/name"}], JSON_PATCH),
+    ("PATCH", f"{SECRETS}/kept", [{"op": "copy", "from": "/data", "path": "/metadata/labels"}], JSON_PATCH),
+    (
+        "PATCH",
+        f"{SECRETS}/kept",
+        [
+            {"op": "add", "path": "/metadata/finalizers", "value": []},
+            {"op": "copy", "from": "/data/k", "path": "/metadata/finalizers/-"},
+        ],
+        JSON_PATCH,
+    ),
     ("PATCH", f"{SECRETS}/kept", {"data": {"k": f"{MARK}!"}}, MERGE),
     ("PATCH", f"{SECRETS}/kept", {"data": {"x": 7}}, MERGE),
     ("PATCH", f"{SECRETS}/kept", {"kind": "Other"}, MERGE),
@@ -163,6 +186,39 @@ async def test_refusals_tell_nothing(kept: Cluster, caplog: pytest.LogCaptureFix
     ):
         answer = await ask(kept, "GET", path)
         assert (answer.status, seen(shown_by(answer))) == (200, [])
+
+
+async def test_a_patch_that_puts_values_elsewhere_is_told_where_it_fails(kept: Cluster) -> None:
+    for path, where in (("/metadata/uid", "metadata.uid"), ("/type", "type")):
+        answer = await ask(
+            kept, "PATCH", f"{SECRETS}/kept", [{"op": "copy", "from": "/data/k", "path": path}], **JSON_PATCH
+        )
+        assert answer.status == 422
+        assert answer.json()["message"].startswith(f"{where}: not as it must be after this patch")
+    own = {"metadata": {"labels": {"a": "no label!"}}}  # what the sender wrote himself he is told
+    assert b"no label!" in (await ask(kept, "PATCH", f"{SECRETS}/kept", own, **MERGE)).body
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "Authorization: Bearer MARK\0",
+        "Authorization: Bearer MARK\x7f\x01",
+        "Authorization Bearer MARK",
+        "Authoriz\0ation: Bearer MARK",
+        "Authorization: Bearer x\r\n MARK",
+        "Authorization: Bearer MARK\n\r",
+        "Transfer-Encoding: MARK",
+        "Content-Length: MARK",
+    ],
+)
+async def test_what_is_no_http_is_not_repeated(kept: Cluster, caplog: pytest.LogCaptureFixture, lines: str) -> None:
+    async with connected(kept.port) as wire:
+        await wire.send(f"GET {SECRETS} HTTP/1.1\r\nHost: localhost\r\n{lines.replace('MARK', MARK)}\r\n\r\n".encode())
+        answer = await wire.answer()
+    assert (answer.status, seen(shown_by(answer))) == (400, [])
+    assert answer.json()["message"].startswith("the request is no HTTP: ")
+    assert seen(logged(caplog)) == []
 
 
 async def test_who_may_not_read_is_told_nothing(kept: Cluster) -> None:

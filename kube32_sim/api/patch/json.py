@@ -262,6 +262,12 @@ def check_operations(operations: Any) -> None:
             raise bad_request(f"error decoding patch: {what}")
 
 
+def takes_along(operations: Any) -> bool:
+    """Whether any of them puts what the object has elsewhere.  Of no list of operations, as they come."""
+    found = operations if isinstance(operations, list) else ()
+    return any(isinstance(one, dict) and one.get("op") in ("copy", "move") for one in found)
+
+
 def unknown_members(operations: Any) -> list[str]:
     """Paths of the members of operations that mean nothing; raises ApiError 400 where one that does is no string."""
     check_operations(operations)
