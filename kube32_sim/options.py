@@ -118,6 +118,8 @@ def store_place(url: str) -> StorePlace:
     if scheme == "sqlite" and colon:
         if not rest or rest.endswith("/"):
             raise OptionError(f"--store: {url!r} names no file; say sqlite:PATH")
+        if rest == ":memory:":
+            raise OptionError(f"--store: {url!r} would be a file of that name; say memory, or sqlite:./:memory:")
         return StorePlace("sqlite", path=Path(rest).expanduser())
     if scheme == "etcd" and rest.startswith("//"):
         hosts, _, prefix = rest[2:].partition("/")

@@ -52,6 +52,7 @@ def test_controllers_as_kube_controller_manager_reads_them(selection: str, loops
         ({"nodes": "esp32=1", "board": "esp32"}, "--board: not together with a mix of boards (--nodes esp32=1)"),
         ({"board": "arduino"}, "--board: unknown board 'arduino'; there are: esp32, "),
         ({"clock": "wall"}, "--clock: 'wall'"),
+        ({"store": "sqlite::memory:"}, "--store: 'sqlite::memory:' would be a file of that name; say memory"),
         ({"store": "sqlite:"}, "--store: 'sqlite:' names no file; say sqlite:PATH"),
         ({"store": "redis://localhost"}, "--store: 'redis://localhost' is none of memory, sqlite:PATH and etcd://"),
         ({"store": "etcd://a:1,b/x"}, "--store: 'b' in 'etcd://a:1,b/x' is no HOST:PORT of an etcd member"),

@@ -33,6 +33,8 @@ SHARE = 4
 """A request may wait this part of its time for a seat (as upstream's priority and fairness)."""
 BODIES = 256 << 20
 """Bytes of bodies that do not come in one piece with their head, over all requests under way."""
+NO_TIME = 1e-4
+"""Seconds in which nothing can be answered: who wants it sooner is told so at once, whatever the machine."""
 LOOK_EVERY = 1.0
 """Seconds between two looks for what takes too long."""
 
@@ -222,6 +224,8 @@ class Inflight:
 
     def _deadline(self, call: Call) -> Deadline:
         seconds = asked_timeout(call.query) if "timeout" in call.query else 0.0
+        if 0 < seconds < NO_TIME:
+            raise errors.timeout()
         return self.deadlines.begin(call.request, seconds)
 
 

@@ -46,7 +46,8 @@ class Origins:
         if host not in self._good and not self._any_host:
             self._check_host(host or "")
         if "Origin" in headers or "Sec-Fetch-Site" in headers:
-            self._check_origin(request, host or "")
+            for origin in headers.getall("Origin", [""]):  # a browser sends one; none of several may be foreign
+                self._check_origin(request, host or "", origin)
 
     def _check_host(self, host: str) -> None:
         name = host_of(host)
@@ -61,15 +62,15 @@ class Origins:
         address = address_of(name)
         return address is not None and (address.is_loopback or self._any_address)
 
-    def _check_origin(self, request: web.BaseRequest, host: str) -> None:
+    def _check_origin(self, request: web.BaseRequest, host: str, origin: str) -> None:
         headers = request.headers
-        site, origin = headers.get("Sec-Fetch-Site"), headers.get("Origin")
+        site = headers.get("Sec-Fetch-Site")
         if site in _BY_THE_USER or (origin and self._is_ours(origin, host)):
             return
         if not origin and _follows_a_link(request):
             return
         page = f", and this one is of {_shown(origin)}" if origin else ""
-        name = "" if site or ASKS_FIRST in headers else _machine(origin or "")
+        name = "" if site or ASKS_FIRST in headers else _machine(origin)
         told = f"; if that is a proxy in front of this server, start it with --allowed-host {name}" if name else ""
         raise _refused(f"pages of other sites may not send requests to this server{page}{told}")
 

@@ -24,6 +24,8 @@ _PLAIN = re.compile(rb'\{"apiVersion":"([a-z0-9./-]+)","kind":"([A-Za-z0-9]+)",'
 """How lines begin that are an object and nothing else: the server looks into them, so that once is enough."""
 _TIMES = re.compile(rb'"(?:creationTimestamp|renewTime|lastHeartbeatTime)":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)[.\d]*Z"')
 _OURS = b'"providerID":"kube32-sim://'
+_BETWEEN = (b"\n---", b"\n...", b"\n#")
+"""Lines that only YAML has."""
 _DEFINITION = "CustomResourceDefinition"
 MOST_TOLD = 20
 
@@ -182,7 +184,9 @@ class _Reading:
 
 
 def _is_lines(data: bytes) -> bool:
-    """Whether every line is a JSON text: kubectl breaks its objects into many lines."""
+    """Whether every line is a JSON text: kubectl breaks its objects into many lines, YAML has some between them."""
+    if any(mark in data for mark in _BETWEEN):
+        return False
     first = next(_lines(data), b"")
     if not first.startswith(b"{") or not first.rstrip().endswith(b"}"):
         return _PLAIN.match(first) is not None

@@ -120,6 +120,16 @@ async def test_pages_of_others_are_refused(called: Cluster, origin: str) -> None
         assert "may not send requests to this server" in answer.json()["message"]
 
 
+@pytest.mark.parametrize("site", ["", "Sec-Fetch-Site: cross-site\r\n"])
+async def test_every_origin_counts(called: Cluster, site: str) -> None:
+    own = "Origin: http://localhost:6443\r\n"
+    for more, code in (("", 200), (own, 200), ("Origin: http://evil.example\r\n", 403), ("Origin: \r\n", 403)):
+        for lines in (own + more, more + own):
+            async with connected(called.port) as wire:
+                await wire.send(f"GET /api HTTP/1.1\r\nHost: localhost:6443\r\n{site}{lines}\r\n".encode())
+                assert (await wire.answer()).status == code, lines
+
+
 async def test_the_refusal_names_the_option_only_where_it_helps(called: Cluster) -> None:
     said = 'pages of other sites may not send requests to this server, and this one is of "http://dash.example:3000"'
     told = "; if that is a proxy in front of this server, start it with --allowed-host dash.example"

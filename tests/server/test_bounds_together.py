@@ -107,6 +107,8 @@ async def test_a_client_may_want_its_answer_sooner() -> None:
             async with connected(cluster.port) as other:
                 await other.send(SLOW.replace(b" HTTP", query.encode() + b" HTTP"))
                 refused(await other.answer(), 504, "Timeout", "within the allotted timeout")
+        for query in ("?timeout=1ns", "?timeout=50us"):
+            refused(await wire("GET", MAPS + query), 504, "Timeout", "within the allotted timeout")
         for query in ("?timeout=", "?timeout=0", "?timeout=-1s", "?timeout=9000h"):
             assert (await wire("GET", MAPS + query)).status == 200
 

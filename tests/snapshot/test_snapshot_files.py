@@ -41,6 +41,9 @@ def test_what_kubectl_prints_is_read(tmp_path: Path) -> None:
         "two.json": orjson.dumps(A, option=orjson.OPT_INDENT_2) + b"\n" + orjson.dumps(B, option=orjson.OPT_INDENT_2),
         "list.yaml": b"apiVersion: v1\nkind: List\nitems:\n- " + lines(A) + b"- " + lines(B),
         "two.yaml": b"---\n" + lines(A) + b"---\n" + lines(B),
+        "between.yaml": lines(A) + b"---\n" + lines(B),
+        "ended.yaml": lines(A) + b"...\n---\n# the other\n" + lines(B) + b"...\n",
+        "commented.yaml": lines(A) + b"# the other\n---\n" + lines(B).replace(b"\n", b"\r\n"),
         "packed": gzip.compress(lines(A, B)),
     }.items():
         (tmp_path / name).write_bytes(data)
