@@ -97,7 +97,7 @@ class Servers:
         else:
             lost = self._heard < since or self._too_long(reads, since)
         if lost:
-            self._leave(str(error))
+            self._leave(_why(error))
         return lost
 
     def _answered(self, at: int, reads: bool, *, good: bool) -> None:
@@ -206,6 +206,11 @@ class Servers:
         self, resource: Resource, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
     ) -> JsonObject:
         return await self._ask(lambda client: client.delete(resource, namespace, name, options=options))
+
+
+def _why(error: ApiError | Unreachable) -> str:
+    """Without what was asked: it is lost for everything."""
+    return error.message if isinstance(error, ApiError) else str(error).partition(": ")[2] or str(error)
 
 
 def _in_time(error: Unreachable) -> bool:

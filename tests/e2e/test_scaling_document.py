@@ -1,71 +1,94 @@
-"""The commands of docs/scaling.md, with free ports and fewer boards."""
+"""The example of docs/scaling.md, as it says, on free ports and with fewer boards: who leads, and then it is killed."""
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
+import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
-from tests.support.documents import blocks, commands, run, timeless, user_environment
-from tests.support.etcd import binary
-from tests.support.servers import CLONE
+import pytest
+
+from tests.support.documents import Command, blocks, commands, run, timeless, user_environment
+from tests.support.etcd import running_etcd
+from tests.support.replicas import SHORT
+from tests.support.servers import CLONE, put_away, ready_line, start_command
 from tests.support.waiting import until
 
 DOCUMENT = (CLONE / "docs/scaling.md").read_text(encoding="utf-8")
+EXAMPLE = DOCUMENT.split("## Three replicas")[1].split("## Measured")[0]
+COUNT = 3
+"""Of boards, in each of the two processes."""
 
 
-def elsewhere(document: str, directory: Path) -> str:
-    """The same with ports that are free, files in a directory, and fewer boards."""
-    ports: dict[str, str] = {}
-    for port in set(re.findall(r"\b(?:2379|644\d)\b", document)):
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            ports[port] = str(taken.getsockname()[1])
-    document = re.sub(r"\b(?:2379|644\d)\b", lambda found: ports[found[0]], document)
-    return document.replace("/tmp/kube32-", f"{directory}/").replace("--count 500", "--count 5")
-
-
-@contextmanager
-def running(command: str, environment: dict[str, str], log: Path) -> Iterator[None]:
-    """One of the long-running commands, until the block ends; it must end by itself then."""
-    program = command.replace("python3 run.py", f"{sys.executable} -m kube32_sim")
-    if program.startswith("etcd "):
-        program = f"{binary()} {program.removeprefix('etcd ')} --listen-peer-urls http://127.0.0.1:0"
-    with log.open("wb") as out:
-        process = subprocess.Popen(shlex.split(program), stdout=out, stderr=out, env=environment, cwd=CLONE)
-    try:
-        yield
-        assert process.poll() is None, log.read_text()
-        process.terminate()
-        assert process.wait(20) in (0, -15), log.read_text()
-        assert "Traceback" not in log.read_text()
-    finally:
-        process.kill()
-        process.wait()
-
-
-def test_the_document(tmp_path: Path) -> None:
-    document = elsewhere(DOCUMENT, tmp_path)
-    environment = user_environment(tmp_path, tmp_path / "none")
-    started = [line for block in blocks(document, "sh") for line in block.splitlines()]
-    assert len(started) == 6
+def free_ports(count: int) -> list[int]:
     with ExitStack() as stack:
-        for number, command in enumerate(started):
-            log = tmp_path / f"{number}.log"
-            stack.enter_context(running(command, environment, log))
-            if "serve" in command:
-                until(lambda log=log: "is serving on" in log.read_text(), "it serves", 60)
-        logs = [tmp_path / f"{number}.log" for number in (4, 5)]
-        until(lambda: all("registered" in log.read_text() for log in logs), "the boards are there", 60)
-        shown = commands(document)
-        assert len(shown) == 4
-        for command in shown:
-            assert timeless(run(command.text, environment)) == timeless(command.output), command.text
-        kubeconfigs = [tmp_path / name for name in ("one", "two", "three")]
-        assert all(path.stat().st_mode & 0o777 == 0o600 for path in kubeconfigs if os.name == "posix")
+        taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in taken]
+
+
+class Page:
+    """The example with what is different here: ports, the folder, and how many boards there are."""
+
+    def __init__(self, folder: Path, etcd: int) -> None:
+        ports = dict(zip(("6443", "6444", "6445"), map(str, free_ports(3)), strict=True))
+        self._other = ports | {"2379": str(etcd), "500": str(COUNT), "1000": str(2 * COUNT), "/tmp": str(folder)}
+        self.etcd, self.servers, self.boards = (block.splitlines() for block in blocks(self.here(EXAMPLE), "sh"))
+        self.commands = commands(self.here(EXAMPLE))
+
+    def here(self, text: str) -> str:
+        return re.sub(r"(?<![\w.])(2379|644[345]|500|1000)(?!\d)|/tmp\b", lambda found: self._other[found[0]], text)
+
+
+def words(line: str) -> list[str]:
+    program, script, *rest = shlex.split(line)
+    assert (program, script) == ("python3", "run.py")
+    return rest
+
+
+def named(output: str) -> str:
+    """With what is different in each run left out: names of machines, and of leaders."""
+    return re.sub(r"\S+:(\d+)_[0-9a-f-]{36}", r"HOST:\1_ID", timeless(output))
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Page]:
+    with running_etcd(tmp_path) as etcd:
+        yield Page(tmp_path, etcd.port)
+
+
+def test_the_example(page: Page, tmp_path: Path) -> None:
+    assert page.etcd[0].startswith("etcd --data-dir")
+    with ExitStack() as stack:
+        servers = []
+        for number, line in enumerate(page.servers):
+            log = tmp_path / f"server-{number}.log"
+            servers.append(start_command([*words(line), *SHORT], log))
+            stack.callback(put_away, servers[-1])
+            ready_line(servers[-1], log)
+            until(lambda: "became leader" in (tmp_path / "server-0.log").read_text(), "the first leads")
+        for number, line in enumerate(page.boards):
+            log = tmp_path / f"boards-{number}.log"
+            process = start_command(words(line), log)
+            stack.callback(put_away, process)
+            until(lambda log=log: "registered: " in log.read_text(), "boards are there")  # type: ignore[misc]
+
+        (killed,) = [n for n, each in enumerate(page.commands) if "leaseTransitions" in each.text]
+        assert killed == len(page.commands) - 2
+        environment = user_environment(tmp_path, tmp_path / "kube32-one")
+        _follow(page.commands[:killed], environment)
+        servers[0].send_signal(signal.SIGKILL)
+        _follow(page.commands[killed:], environment)
+        for number, process in enumerate(servers[1:], 1):
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=60) == 0
+            assert "Traceback" not in (tmp_path / f"server-{number}.log").read_text()
+
+
+def _follow(told: list[Command], environment: dict[str, str]) -> None:
+    for command in told:
+        printed = named(run(command.text, environment))
+        assert printed == named(command.output), command.text
