@@ -74,7 +74,7 @@ def test_the_example(page: Page, tmp_path: Path) -> None:
             log = tmp_path / f"boards-{number}.log"
             process = start_command(words(line), log)
             stack.callback(put_away, process)
-            until(lambda log=log: "registered: " in log.read_text(), "boards are there")  # type: ignore[misc]
+            until(lambda log=log: "registered: " in log.read_text(), "boards are there")
 
         (killed,) = [n for n, each in enumerate(page.commands) if "leaseTransitions" in each.text]
         assert killed == len(page.commands) - 2
