@@ -58,12 +58,12 @@ from kube32_sim.server.app import ApiServer
 from kube32_sim.server.authentication import Authenticator, read_tokens, token_to_show
 from kube32_sim.server.client_certificates import ClientCertificates, prepare
 from kube32_sim.server.documents import CustomDefinitions, Documents
-from kube32_sim.server.exposure import check_exposure
+from kube32_sim.server.exposure import check_exposure, warn_of_readers
 from kube32_sim.server.handler import Handler
 from kube32_sim.server.origins import origins_of
 from kube32_sim.server.refusals import Refusals
 from kube32_sim.storage.interface import JsonObject, Store, Unavailable
-from kube32_sim.storage.opening import open_store
+from kube32_sim.storage.opening import cannot_start, open_store
 from kube32_sim.storage.watching import Hub
 from kube32_sim.webhooks.dispatching import Dispatcher
 
@@ -117,6 +117,9 @@ class Cluster:
         """
         try:
             await self._build()
+        except Unavailable as error:
+            await self.stop()
+            raise cannot_start(error, self.options.store_place) from error
         except BaseException:
             await self.stop()
             raise
@@ -128,6 +131,8 @@ class Cluster:
         table = builtin_table()
         self.store: Store = await open_store(options.store_place, table, self.clock, options.limits)
         self._stack.append(_Closing(self.store, self.clock))
+        if options.store_place.kind == "sqlite":
+            warn_of_readers("--store", options.store_place.path)
         seed = options.seed if options.seed is not None else (0 if virtual else None)
         self.ids = Ids(seed, reached(self.store))
         self.hub = Hub(self.store, self.clock.gauge)
@@ -174,9 +179,9 @@ class Cluster:
         self._stack.append(self.recorder)
         await self._start_duties(scheduler, table)
         self._stack += [self._server, clocks]  # clients go before loops and boards: these have much to do for them
+        await self.store.keep_time(self.clock.now())  # and with it all that was written so far
         if options.kubeconfig is not None:
             write_kubeconfig(options.kubeconfig, self.access)
-        await self.store.keep_time(self.clock.now())  # and with it all that was written so far
         self._ready = True
 
     def _ask_others(self, table: ResourceTable) -> None:
@@ -214,7 +219,8 @@ class Cluster:
         metrics = Metrics(self.store, hub, self._leads, refusals.counts)
         computed = COMPUTED if "endpoints" in options.loops else ()
         definitions, trouble = CustomDefinitions(self.store), lambda: self.store.trouble
-        documents = Documents(self.registry.table, metrics.text, lambda: self._ready, definitions, computed, trouble)
+        parts = self.registry.table, metrics.text, lambda: self._ready, definitions, computed, trouble
+        documents = Documents(*parts, needs_store=self.store.optimistic)
         tokens = Tokens(self._known, self.clock.now, self.registry.lookup, self.registry.signing_key)
         certificates = ClientCertificates() if options.client_ca_file is not None else None
         authenticator = Authenticator(tokens, certificates, origins_of(options))

@@ -66,7 +66,8 @@ class Documents:
     """metrics: the Prometheus text.  ready: whether the server may be used.  (`discovery.address` is set later.)
 
     definitions: CustomResourceDefinitions, whose schemas OpenAPI has.  computed: storages of what nobody may write.
-    trouble: what keeps the store from working; "" while it does.
+    trouble: what keeps the store from working; "" while it does.  needs_store: whether one that is in trouble makes
+    livez fail, too: nobody starts a server anew because its disk is full.
     """
 
     def __init__(
@@ -77,6 +78,8 @@ class Documents:
         definitions: StoredDefinitions | None = None,
         computed: discovery.Storages = (),
         trouble: Callable[[], str] = str,
+        *,
+        needs_store: bool = True,
     ) -> None:
         self.discovery = discovery.Discovery(table, read_only=computed)
         self._table = table
@@ -85,6 +88,7 @@ class Documents:
         self._metrics = metrics
         self._ready = ready
         self._trouble = trouble
+        self._indifferent = () if needs_store else ("livez",)
 
     def find(self, info: RequestInfo, query: Query, accept: str, if_none_match: str) -> Found | None:
         """The answer to a GET; None where there is no such page."""
@@ -117,7 +121,7 @@ class Documents:
 
     def _health(self, prefix: str, check: str, query: Query) -> Found | None:
         """All checks of `healthz`, `livez` or `readyz`, or one of them; each told if `verbose` or one fails."""
-        checks = {name: self._passed(name) for name in _CHECKS[prefix]}
+        checks = {name: self._passed(prefix, name) for name in _CHECKS[prefix]}
         if check:
             return _verdict(checks[check], b"ok", b"not ready\n") if check in checks else None
         excluded = query.get("exclude", ())
@@ -126,9 +130,9 @@ class Documents:
         told += f"{prefix} check {'passed' if ok else 'failed'}\n"
         return _verdict(ok, told.encode() if "verbose" in query else b"ok", told.encode())
 
-    def _passed(self, check: str) -> bool:
+    def _passed(self, prefix: str, check: str) -> bool:
         if check in _STORE_CHECKS:
-            return not self._trouble()
+            return prefix in self._indifferent or not self._trouble()
         return check != STARTED or self._ready()
 
     def _discovery(self, info: RequestInfo, accept: str, if_none_match: str) -> Found:

@@ -8,7 +8,7 @@ from kube32_sim.api.resources import ResourceTable
 from kube32_sim.clock import Clock
 from kube32_sim.limits import DEFAULTS, Limits
 from kube32_sim.options import StorePlace
-from kube32_sim.storage.interface import Store, StoreError
+from kube32_sim.storage.interface import Store, StoreError, Unavailable
 from kube32_sim.storage.memory import MemoryStore
 
 
@@ -33,3 +33,12 @@ async def open_store(place: StorePlace, table: ResourceTable, clock: Clock, limi
 
         return SqliteStore(place.path, table, clock, **history)
     raise StoreError(f"--store: {place.kind} is not supported")
+
+
+def cannot_start(error: Unavailable, place: StorePlace) -> StoreError:
+    """What there is to say of a store that could be opened, but not written as much as a start needs to."""
+    if place.kind != "sqlite":
+        return StoreError(error.message)
+    from kube32_sim.storage.sqlite.journal import TRIED_AGAIN
+
+    return StoreError(f"--store: {error.message.removesuffix(TRIED_AGAIN)}; make room, or name another file")

@@ -6,6 +6,8 @@ for the disk, or `rollback`.
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -37,8 +39,14 @@ _PROBE = 64 << 10
 _PATIENCE = 1.0
 """Seconds in which another process that is just ending may let go of the file."""
 
+_NO_WRITING = (errno.EROFS, errno.EACCES, errno.EPERM)
+
 _open: set[Identity] = set()
 """What this process has open."""
+
+
+class Moved(Exception):
+    """The files are not those any more that were opened: what is written there, no start will find."""
 
 
 class StoreFile:
@@ -48,6 +56,9 @@ class StoreFile:
         full = path.absolute()
         self.path = full.parent.resolve() / full.name if ".." in full.parts else full
         self._identity = (0, 0)
+        self._places = str(self.path), f"{self.path}-wal"
+        self._sizes: dict[str, tuple[Identity, int]] = {}
+        """After the last commit: which files, and how long, which they are from then on at least."""
         try:
             self._open()
         except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
@@ -101,9 +112,11 @@ class StoreFile:
         if "locked" in text:
             return f"--store: {self.path} is in use by another process; stop that one, or name another file"
         if isinstance(error, OSError):
-            return f"--store: {self.path} cannot be opened: {error.strerror or error}"
+            instead = "; a store is written, too: name another file" if error.errno in _NO_WRITING else ""
+            return f"--store: {self.path} cannot be opened: {error.strerror or error}{instead}"
         if isinstance(error, sqlite3.OperationalError) and "malformed" not in text:
-            return f"--store: {self.path} cannot be opened: {text}"
+            instead = "; make room, or name another file" if " full" in text else ""
+            return f"--store: {self.path} cannot be opened: {text}{instead}"
         return damaged(self.path, text)
 
     # reading
@@ -148,11 +161,15 @@ class StoreFile:
         """Commit something of a size, and remove it again."""
         self.database.execute("BEGIN IMMEDIATE")
         self.database.execute("INSERT OR REPLACE INTO filler VALUES (1, zeroblob(?))", (_PROBE,))
-        self.database.execute("COMMIT")
+        self.commit()
         self.database.execute("DELETE FROM filler")
 
     def commit(self) -> None:
+        """Raises Moved where others have removed, replaced or cut off what it would be written to."""
+        for path, (identity, size) in self._sizes.items():
+            _check_place(path, identity, size)
         self.database.execute("COMMIT")
+        self._sizes = {path: _size_of(path) for path in self._places}
 
     def rollback(self) -> None:
         with suppress(sqlite3.Error):
@@ -165,6 +182,22 @@ class StoreFile:
             with suppress(sqlite3.Error):
                 database.close()
         _open.discard(self._identity)
+
+
+def _size_of(path: str) -> tuple[Identity, int]:
+    found = os.stat(path)  # of a str: this is done at every commit
+    return (found.st_dev, found.st_ino), found.st_size
+
+
+def _check_place(path: str, identity: Identity, size: int) -> None:
+    try:
+        now = _size_of(path)
+    except OSError as error:
+        raise Moved(f"{path} is gone while it was in use ({error.strerror})") from error
+    if now[0] != identity:
+        raise Moved(f"{path} was replaced by another file while it was in use")
+    if now[1] < size:
+        raise Moved(f"{path} was cut off while it was in use")
 
 
 def damaged(path: Path, text: str) -> str:

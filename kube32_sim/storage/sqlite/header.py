@@ -32,6 +32,12 @@ def look(path: Path, taken: Collection[Identity]) -> Identity:
     """
     if not path.parent.is_dir():
         raise StoreError(f"--store: there is no directory {path.parent}; make it, or name another file")
+    wal = path.with_name(f"{path.name}-wal")
+    if _holds(wal) and not _holds(path):
+        raise StoreError(
+            f"--store: {path} is gone, and {wal} is left, which holds writes that were acknowledged; nothing was "
+            "changed: put the file back beside it, or remove that one too to begin from nothing"
+        )
     made = _make(path)
     found = path.stat()
     if stat.S_ISDIR(found.st_mode):
@@ -44,6 +50,10 @@ def look(path: Path, taken: Collection[Identity]) -> Identity:
     if not made:
         _check(path, _head(path))
     return identity
+
+
+def _holds(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def _make(path: Path) -> bool:
@@ -61,7 +71,7 @@ def _make(path: Path) -> bool:
 
 
 def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with path.open("r+b") as file:  # which tells where it can only be read
         return file.read(_SIZE)
 
 

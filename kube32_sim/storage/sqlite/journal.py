@@ -19,7 +19,7 @@ from typing import Protocol
 from kube32_sim.clock import Clock, RealClock
 from kube32_sim.storage.interface import JsonObject, Unavailable
 from kube32_sim.storage.objects import Event
-from kube32_sim.storage.sqlite.file import StoreFile
+from kube32_sim.storage.sqlite.file import Moved, StoreFile
 from kube32_sim.storage.sqlite.ledger import Entries, Ledger
 from kube32_sim.storage.sqlite.rows import row_of
 
@@ -32,6 +32,8 @@ PATIENCE = 10.0
 """Seconds for which he does, and all others with him."""
 RETRY = 1.0
 """Seconds between two tries of a file that cannot be written."""
+
+TRIED_AGAIN = "; it is tried again every second"
 
 
 class Keeper(Protocol):
@@ -147,7 +149,7 @@ class Journal:
         batch.state = {
             **self._keeper.history(),
             "revision": batch.revision,
-            "time": self._clock.now(),
+            "time": max(self._clock.now(), self._state["time"]),
             "forgotten": batch.forgotten[-1].revision if batch.forgotten else self._state["forgotten"],
             "rows": entries.rows,
             "total": entries.total,
@@ -202,10 +204,14 @@ class Journal:
         self._file.rollback()
         self._under_way = None
         lost, self._next = self._next, _Batch()
-        why = f"the store cannot be written: {error} ({self._file.path}); it is tried again every second"
+        why = f"the store cannot be written: {error} ({self._file.path}){TRIED_AGAIN}"
         if why != self.failing:
             self.failing = why
-            log.error("%s", why, exc_info=None if isinstance(error, sqlite3.Error) else error)
+            log.error(
+                "%s",
+                why.removesuffix(TRIED_AGAIN),
+                exc_info=None if isinstance(error, (sqlite3.Error, Moved)) else error,
+            )
         forgotten = [*batch.forgotten, *lost.forgotten]
         self._next.forgotten = [event for event in forgotten if event.revision <= self.durable]
         self._keeper.undo([*batch.written, *lost.written])

@@ -15,7 +15,7 @@ from kube32_sim.api.resources import ResourceTable
 from kube32_sim.storage.interface import Heartbeat, JsonObject, StoreError
 from kube32_sim.storage.memory_bucket import Bucket
 from kube32_sim.storage.objects import Event, Facts, StoredObject
-from kube32_sim.storage.sqlite.file import StoreFile, damaged
+from kube32_sim.storage.sqlite.file import Moved, StoreFile, damaged
 from kube32_sim.storage.sqlite.ledger import Ledger
 from kube32_sim.storage.sqlite.rows import Damaged, read, storage_of
 
@@ -31,7 +31,7 @@ def load(store: SqliteStore, table: ResourceTable, file: StoreFile, ledger: Ledg
         file.stage((), (), ())
         file.stage_state(state)
         file.commit()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, Moved) as error:
         file.close()
         raise StoreError(f"--store: {file.path} cannot be written: {error}; make room, or name another file") from error
     return state

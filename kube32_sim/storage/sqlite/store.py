@@ -5,12 +5,13 @@ Everything in the process sees a write at once; `kept`, and those who subscribed
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kube32_sim.api.resources import ResourceTable
-from kube32_sim.clock import Clock, VirtualClock
+from kube32_sim.clock import Clock, VirtualClock, rfc3339
 from kube32_sim.storage.interface import (
     Change,
     Compacted,
@@ -34,6 +35,10 @@ from kube32_sim.storage.sqlite.loading import load
 from kube32_sim.storage.sqlite.rows import place_of
 from kube32_sim.storage.sqlite.undoing import opposite
 
+log = logging.getLogger(__name__)
+
+_AHEAD = 60.0
+"""Seconds that clocks of machines may differ by."""
 MOST_UNDONE = 1000
 """Failures whose undone revisions are remembered, for those who still wait for one."""
 
@@ -66,6 +71,14 @@ class SqliteStore(MemoryStore):
         self.journal = Journal(file, ledger, state, self, clock)
         if isinstance(clock, VirtualClock):
             clock.resume(state["time"])
+        elif state["time"] > clock.now() + _AHEAD:
+            log.warning(
+                "the time in %s is %s, and this machine's is %s: until it is as late here, nothing gets older and "
+                "run-seconds wait; --clock virtual goes on from there",
+                file.path,
+                rfc3339(state["time"]),
+                clock.timestamp(),
+            )
         self._trim(clock.now())
 
     # durability
@@ -73,6 +86,10 @@ class SqliteStore(MemoryStore):
     @property
     def durable(self) -> int:
         return self.journal.durable
+
+    @property
+    def trouble(self) -> str:
+        return self.journal.failing
 
     async def kept(self, revision: int) -> None:
         if self._was_undone(revision):
