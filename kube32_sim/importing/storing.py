@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 import orjson
 
@@ -23,11 +25,14 @@ from kube32_sim.importing.ordering import NAMESPACES, rank, waves
 from kube32_sim.importing.translating import NODES, Translator, adopt
 from kube32_sim.registry.asked import Asked, Hooks
 from kube32_sim.registry.registry import Registry
+from kube32_sim.registry.waiting import ATTEMPTS
 from kube32_sim.storage.interface import KeyExists, KeyMissing, Outrun, Storage
+from kube32_sim.storage.objects import StoredObject
 
 SERVICES: Storage = ("", "services")
 AT_A_TIME = 64
 """Writes under way, where each waits."""
+WAY_OUT = "--on-conflict skip leaves what is there, --on-conflict replace takes the snapshot's instead"
 MOST_TOLD = 20
 """Problems of a load, and names in a note, that are told."""
 
@@ -73,10 +78,21 @@ class Storing:
         self._giving_way: dict[tuple[Storage, str], str] = {}
         """What is replaced by an object with another uid: its key, and its uid."""
         self._dangling: Counter[str] = Counter()
+        self._skipped: Counter[str] = Counter()
+        """Kinds of what others wrote meanwhile, and is left as it is."""
         self._outcome = Outcome()
 
     async def run(self) -> Outcome:
         """Raises ApiError; before anything was stored, unless the message says otherwise."""
+        try:
+            await self._run()
+        except ApiError as error:
+            if self._outcome.loaded:
+                error.message += f"; {self._way_on()}"
+            raise
+        return self._outcome
+
+    async def _run(self) -> None:
         self._objects.sort(key=lambda judged: rank(judged.row))
         wanted = self._checked(self._objects)
         self._objects = []
@@ -84,7 +100,7 @@ class Storing:
         if not self._how.dry_run:
             definitions = [judged for judged in wanted if judged.row.storage == DEFINITIONS]
             for judged in definitions:
-                await self._define(judged)
+                await self._persist(judged, partial(self._define, judged))
             wanted = [judged for judged in wanted if judged.row.storage != DEFINITIONS]
             if definitions:  # others had their turns meanwhile
                 self._giving_way.clear()
@@ -94,7 +110,6 @@ class Storing:
         elif wanted:
             self._outcome.loaded = len(wanted) + len(made)
         self._note_rest()
-        return self._outcome
 
     # looking
 
@@ -113,11 +128,13 @@ class Storing:
             elif what is Fate.FAIL:
                 clashes.append(FieldError("FieldValueDuplicate", f"spec.lines[{judged.line}]", _in_the_way(judged)))
             else:
-                self._uids[judged.uid] = there.uid
+                self._call(judged, there.uid)
                 if what is Fate.SKIP:
                     skipped[judged.row.kind] += 1
+        if clashes and self._outcome.loaded:
+            raise ApiError(409, "Conflict", f"{clashes[0].message} meanwhile")
         if clashes:
-            raise _refusal(clashes, 409, "objects are there already; nothing was loaded")
+            raise _refusal(clashes, 409, f"objects are there already; nothing was loaded ({WAY_OUT})")
         self._outcome.notes += [f"{kind}: {n} left out, being there already" for kind, n in skipped.items()]
         for judged in kept:
             self._know(judged)
@@ -163,7 +180,7 @@ class Storing:
         if there is None:
             stored = (await store.create(storage, judged.key, obj)).stored
         else:
-            self._uids[judged.uid] = there.uid
+            self._call(judged, there.uid)
             obj["metadata"]["uid"] = there.uid
             stored = (await store.update(storage, judged.key, lambda current: obj)).stored
             self._outcome.replaced += 1
@@ -172,42 +189,81 @@ class Storing:
 
     async def _put_all(self, namespaces: Sequence[str], objects: Sequence[Judged]) -> None:
         for storage, key in self._giving_way:
-            if self._store.get(storage, key) is not None:
+            with suppress(KeyMissing):
                 await self._store.delete(storage, key, lambda current: None)
         for name in namespaces:
-            await self._store.create(NAMESPACES, name, _namespace(name, self._registry.ids.uid(), self._now))
-            self._outcome.loaded += 1
+            with suppress(KeyExists):
+                await self._store.create(NAMESPACES, name, _namespace(name, self._registry.ids.uid(), self._now))
+                self._outcome.loaded += 1
         if not self._store.optimistic:
             for judged in objects:
-                await self._put(judged)
+                await self._put(judged, self._prepared(judged))
             return
         for wave in waves(objects):
             for start in range(0, len(wave), AT_A_TIME):
-                await asyncio.gather(*map(self._put_shared, wave[start : start + AT_A_TIME]))
+                part = map(self._put_shared, wave[start : start + AT_A_TIME])
+                for failure in await asyncio.gather(*part, return_exceptions=True):
+                    if failure is not None:
+                        raise failure
 
     async def _put_shared(self, judged: Judged) -> None:
         """As `_put`, where others may be quicker."""
-        try:
-            await self._put(judged)
-        except (KeyExists, KeyMissing, Outrun):
-            why = f"{judged.title} was written by others meanwhile; {self._outcome.loaded} objects were loaded"
-            raise errors.conflict(judged.row.group, judged.row.plural, judged.key, why) from None
+        pristine = orjson.dumps(self._prepared(judged))
+        await self._persist(judged, lambda: self._put(judged, orjson.loads(pristine)))
 
-    async def _put(self, judged: Judged) -> None:
-        obj, storage = self._finished(judged), judged.row.storage
-        if storage == NODES and not self._how.leave_nodes:
+    async def _persist(self, judged: Judged, write: Callable[[], Awaitable[None]]) -> None:
+        """Write, and decide anew wherever others were quicker."""
+        for _ in range(ATTEMPTS):
+            if await self._tried(judged, write):
+                return
+        raise _was_quicker(judged)
+
+    async def _tried(self, judged: Judged, write: Callable[[], Awaitable[None]]) -> bool:
+        there = self._store.get(judged.row.storage, judged.key)
+        what = fate(judged, there, self._how.policy, self._how.played) if there is not None else None
+        if what is Fate.FAIL:
+            raise _was_quicker(judged)
+        if there is not None and what is not Fate.REPLACE:
+            self._call(judged, there.uid)
+            self._skipped[judged.row.kind] += 1
+            return True
+        try:
+            await write()
+        except (KeyExists, KeyMissing, Outrun):
+            return False
+        return True
+
+    def _call(self, judged: Judged, uid: str) -> None:
+        """What the snapshot says of an object is said of the one that is there."""
+        if judged.uid:
+            self._uids[judged.uid] = uid
+
+    def _way_on(self) -> str:
+        return f"{self._outcome.loaded} objects were loaded; to load the rest, load it again: {WAY_OUT}"
+
+    def _prepared(self, judged: Judged) -> JsonObject:
+        obj = self._finished(judged)
+        if judged.row.storage == NODES and not self._how.leave_nodes:
             self._take_node(obj)
-        if (storage, judged.key) in self._giving_way:
-            self._outcome.replaced += 1
-        elif self._store.get(storage, judged.key) is not None:
-            await self._store.update(storage, judged.key, lambda current: obj)
-            self._outcome.replaced += 1
-            self._outcome.loaded += 1
-            return
-        if storage == SERVICES:
-            await self._reserve(judged, obj)
-        await self._store.create(storage, judged.key, obj)
+        return obj
+
+    async def _put(self, judged: Judged, obj: JsonObject) -> None:
+        """Raises KeyExists, KeyMissing and Outrun where others write too."""
+        storage, uid = judged.row.storage, obj["metadata"]["uid"]
+        there = self._store.get(storage, judged.key)
+        if there is not None and there.uid == uid:
+            await self._store.update(storage, judged.key, _in_place_of(uid, obj))
+        else:
+            if there is not None:
+                await self._store.delete(storage, judged.key, _is(there.uid))
+            await self._create(judged, obj)
         self._outcome.loaded += 1
+        self._outcome.replaced += there is not None or (storage, judged.key) in self._giving_way
+
+    async def _create(self, judged: Judged, obj: JsonObject) -> None:
+        if judged.row.storage == SERVICES:
+            await self._reserve(judged, obj)
+        await self._store.create(judged.row.storage, judged.key, obj)
 
     async def _reserve(self, judged: Judged, service: JsonObject) -> None:
         """The addresses of a Service are its own; one that was never stored has none yet."""
@@ -256,6 +312,7 @@ class Storing:
 
     def _note_rest(self) -> None:
         notes = self._outcome.notes
+        notes += [f"{kind}: {n} left out: others wrote them meanwhile" for kind, n in self._skipped.items()]
         for kind, number in self._dangling.items():
             if number:
                 notes.append(f"{kind}: {number} references to owners that are not there were left out")
@@ -270,6 +327,29 @@ class Storing:
 def _namespace(name: str, uid: str, now: str) -> JsonObject:
     metadata = {"name": name, "uid": uid, "creationTimestamp": now, "labels": {"kubernetes.io/metadata.name": name}}
     return {"metadata": metadata, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+
+
+def _is(uid: str) -> Callable[[StoredObject], None]:
+    def check(current: StoredObject) -> None:
+        if current.uid != uid:
+            raise KeyExists(current.key)
+
+    return check
+
+
+def _in_place_of(uid: str, obj: JsonObject) -> Callable[[StoredObject], JsonObject]:
+    """A change that takes the place of that object, and of no other."""
+
+    def change(current: StoredObject) -> JsonObject:
+        _is(uid)(current)
+        return obj
+
+    return change
+
+
+def _was_quicker(judged: Judged) -> ApiError:
+    why = f"{judged.title} was written by others meanwhile"
+    return errors.conflict(judged.row.group, judged.row.plural, judged.key, why)
 
 
 def _in_the_way(judged: Judged) -> str:

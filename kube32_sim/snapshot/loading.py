@@ -17,6 +17,7 @@ JsonObject = dict[str, Any]
 
 PART = 2_500_000
 """Bytes of a part, as JSON has them: a body may have some more."""
+IN_THE_WAY = "--on-conflict skip leaves what is there, --on-conflict replace takes the snapshot's instead"
 _PLACE = re.compile(r"spec\.lines\[(\d+)\](?:\.(.*))?", re.DOTALL)
 _PATH = f"/apis/{GROUP}/{VERSION}/snapshots"
 
@@ -44,6 +45,7 @@ async def load(
     Raises CommandError, which tells of every object with a problem, ApiError and Unreachable.
     """
     problems: list[str] = []
+    advice = ""
     parts = list(_parts(objects.lines))
     for number, (start, end) in enumerate(parts):
         spec: JsonObject = {
@@ -62,11 +64,12 @@ async def load(
                 raise
             problems += found
             if error.code != 422:
+                advice = f"; {IN_THE_WAY}" if error.code == 409 else ""
                 break
         progress(end - start)
     if problems:
         more = len(problems) - MOST_TOLD
-        told = [*problems[:MOST_TOLD], *([f"and {more} more"] if more > 0 else []), "nothing was loaded"]
+        told = [*problems[:MOST_TOLD], *([f"and {more} more"] if more > 0 else []), f"nothing was loaded{advice}"]
         raise CommandError("\n".join(told))
     status = answer["status"]
     return Loaded(status.get("loaded", 0), status.get("replaced", 0), list(status.get("notes") or ()))

@@ -54,7 +54,8 @@ def test_a_real_cluster_is_loaded_and_saved(server: Server, snapshot: Callable[.
     code, out, told = snapshot("load", KIND, *where)
     assert (code, out) == (1, "")
     assert told[0] == f"kube32-sim: {KIND}, document 1, items[4]: Namespace shop is there already"
-    assert told[-1] == "kube32-sim: nothing was loaded"
+    ways = "--on-conflict skip leaves what is there, --on-conflict replace takes the snapshot's instead"
+    assert told[-1] == f"kube32-sim: nothing was loaded; {ways}"
     assert snapshot("load", KIND, "--on-conflict", "skip", *where)[0] == 0
 
     file = tmp_path / "state.jsonl"

@@ -118,6 +118,13 @@ async def test_what_is_there_is_kept_and_owns_what_is_loaded(cluster: Cluster) -
     assert await there(cluster, "child") == found
 
 
+async def test_what_is_there_and_has_no_uid_in_the_snapshot_gives_its_own_to_nobody(cluster: Cluster) -> None:
+    old = await cluster.client.create(CONFIG_MAPS, "default", config_map("old"))
+    await load_objects(cluster, [config_map("old"), config_map("a"), config_map("b")], on_conflict="Skip")
+    found = [await there(cluster, name) for name in ("a", "b")]
+    assert len({old["metadata"]["uid"], *(one["metadata"]["uid"] for one in found if one is not None)}) == 3
+
+
 async def test_what_is_there_is_replaced(cluster: Cluster) -> None:
     await cluster.client.create(CONFIG_MAPS, "default", config_map("old") | {"data": {"old": "1"}})
     done = await load_objects(cluster, [config_map("old", uid=UID)], on_conflict="Replace")
