@@ -120,6 +120,7 @@ class Elector:
         self._rules = rules
         self.identity = identity
         self._borrower = identity.endswith(BORROWS)
+        self._complained = False
         self._make = duties
         self._tell = tell
         self._seen = NOBODY
@@ -274,13 +275,24 @@ class Elector:
         """Take the lease or renew it; whether it is ours.  patience: seconds of real time."""
         try:
             async with asyncio.timeout(patience):
-                return await self._acquire_or_renew()
+                ours = await self._acquire_or_renew()
         except TimeoutError:
-            log.warning("the lease %s: no answer within %.1f s", self._rules.name, patience)
+            self._complain(f"no answer within {patience:.1f} s")
         except ApiError as error:
-            lost = error.reason in ("Conflict", "AlreadyExists")  # another was quicker
-            log.log(logging.DEBUG if lost else logging.WARNING, "the lease %s: %s", self._rules.name, error.message)
+            if error.reason in ("Conflict", "AlreadyExists"):  # another was quicker
+                log.debug("the lease %s: %s", self._rules.name, error.message)
+            else:
+                self._complain(error.message)
+        else:
+            self._complained = False
+            return ours
         return False
+
+    def _complain(self, why: str) -> None:
+        """Once, until it is well again: it is tried every few seconds."""
+        level = logging.DEBUG if self._complained else logging.WARNING
+        log.log(level, "the lease %s: %s", self._rules.name, why)
+        self._complained = True
 
     async def _acquire_or_renew(self) -> bool:
         now = rfc3339_micro(self._clock.now())

@@ -20,6 +20,7 @@ from kube32_sim.clock import Clock, turn
 from kube32_sim.runtime.actions import Loop, Plan, View
 from kube32_sim.runtime.apply import Recorder, apply
 from kube32_sim.runtime.view import Event, storage_of
+from kube32_sim.storage.interface import Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -310,7 +311,7 @@ class Runner:
             del view  # it may hold very much
             surprised = await apply(plan.actions, self._client, self._recorder)
         except ApiError as error:
-            silent = error.reason in ("Conflict", "NotFound") or not self._news(key, error.message)
+            silent = _is_told_elsewhere(error) or not self._news(key, error.message)
             log.log(logging.DEBUG if silent else logging.WARNING, "%s: %s: %s", self._loop.name, key, error.message)
             self._again(key, now, plan.again_at)
         except Exception as error:
@@ -341,3 +342,8 @@ class Runner:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         when = now + min(FIRST_DELAY * 2.0 ** min(failures - 1, 20), LONGEST_DELAY)
         self._agenda.set(key, when if due is None else min(when, max(due, now + FIRST_DELAY)))
+
+
+def _is_told_elsewhere(error: ApiError) -> bool:
+    """What happens all the time, and a store that is away, which says so itself, once for everybody."""
+    return isinstance(error, Unavailable) or error.reason in ("Conflict", "NotFound")

@@ -18,6 +18,7 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.client import EVENTS, Client, Unreachable
 from kube32_sim.clock import Clock, rfc3339, turn
 from kube32_sim.runtime.actions import Emit
+from kube32_sim.storage.interface import Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -100,6 +101,7 @@ class Recorder:
         self._signal = clock.signal()
         self._stamp = 0
         self._dropped = 0
+        self._lost = 0
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -176,6 +178,11 @@ class Recorder:
                 return
             await self._create(entry)
             entry.stored = True
+            self._tell_lost()
+        except Unavailable as error:  # the store has told of that itself
+            log.debug("event %s about %s is lost: %s", entry.emit.reason, entry.name, error.message)
+            self._lost += 1
+            self._forget(entry)
         except ApiError as error:
             # A namespace that is going takes no more events; whatever else is refused is worth knowing.
             level = logging.DEBUG if error.reason in ("Forbidden", "NotFound") else logging.WARNING
@@ -187,6 +194,11 @@ class Recorder:
         except Exception:
             log.exception("event %s about %s is lost", entry.emit.reason, entry.name)
             self._forget(entry)
+
+    def _tell_lost(self) -> None:
+        if self._lost:
+            log.warning("%d events are lost: they could not be written while the store was away", self._lost)
+            self._lost = 0
 
     def _writer(self, entry: _Entry) -> Client:
         return self._others.get(entry.emit.component, self._client)

@@ -376,3 +376,14 @@ async def test_the_log_tells_who_leads(world: World, caplog: pytest.LogCaptureFi
     await world.candidate("third")
     await world.cluster.advance(60)
     assert [message for message in caplog.messages if "elected" in message] == ["new leader elected: second"]
+
+
+async def test_that_the_lease_cannot_be_renewed_is_told_once(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    await world.candidate("first")
+    for outage in (1, 2):
+        world.clients["first"].off = True
+        await world.cluster.advance(RULES.renew_deadline * 5)
+        told = [message for message in caplog.messages if message.endswith("etcd does not answer")]
+        assert told == ["the lease kube32-sim: etcd does not answer"] * outage
+        world.clients["first"].off = False
+        await world.cluster.advance(RULES.renew_deadline * 5)

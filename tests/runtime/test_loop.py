@@ -13,6 +13,7 @@ from kube32_sim.runtime.actions import Create, Delete, Emit, Patch, Plan, Update
 from kube32_sim.runtime.apply import apply
 from kube32_sim.runtime.loop import Agenda, Runner
 from kube32_sim.runtime.view import StoreView
+from kube32_sim.storage.interface import Unavailable
 from kube32_sim.storage.memory import MemoryStore
 
 MAPS = Resource("", "v1", "configmaps")
@@ -202,6 +203,27 @@ async def test_an_exception_is_logged_with_the_key_and_the_others_go_on(caplog):
         assert [key for _, key in loop.seen] == ["d/a", "d/b"]
         assert "looking: failed on d/a" in caplog.text
         assert "broken" in caplog.text
+
+
+async def test_a_store_that_is_away_is_told_of_by_the_store_and_not_once_for_each_key(caplog):
+    async with stage() as on:
+        for name in "abc":
+            await on.put(name)
+        away = [True]
+
+        def answer(key, now):
+            if away:
+                raise Unavailable("etcd is away")
+            return Plan()
+
+        loop = Looking(answer)
+        on.run(loop, 1.0)
+        await on.clock.settle()
+        assert len(loop.seen) == 3
+        assert caplog.messages == []
+        away.clear()
+        await on.clock.advance(10)
+        assert len(loop.seen) > 3, "it is tried again"
 
 
 async def test_a_key_that_fails_is_retried_ever_more_seldom_and_success_forgets_it():

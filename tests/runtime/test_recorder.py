@@ -11,6 +11,7 @@ from kube32_sim.runtime import recorder as recording
 from kube32_sim.runtime.actions import Delete, Emit, Plan
 from kube32_sim.runtime.event_ttl import EventExpiry, last_told
 from kube32_sim.runtime.recorder import Recorder
+from kube32_sim.storage.interface import Unavailable
 
 POD = {"kind": "Pod", "apiVersion": "v1", "namespace": "d", "name": "p", "uid": "u", "resourceVersion": "7"}
 
@@ -173,6 +174,21 @@ async def test_a_refused_event_is_dropped_and_the_next_written(refusal, logged, 
         record.record(emit("b"))
         await clock.settle()
         assert client.told() == [("a", 1), ("b", 1)]
+
+
+async def test_events_of_an_outage_are_counted_once_it_is_over(caplog):
+    async with recorder() as (record, client, clock):
+        client.refuses = Unavailable("etcd is away")
+        for message in "abc":
+            record.record(emit(message))
+        await clock.settle()
+        assert caplog.messages == []
+        client.refuses = None
+        for message in "de":
+            record.record(emit(message))
+        await clock.settle()
+        assert caplog.messages == ["3 events are lost: they could not be written while the store was away"]
+        assert client.told() == [("d", 1), ("e", 1)]
 
 
 async def test_thousands_of_things_said_again_and_again_are_one_event_each():
