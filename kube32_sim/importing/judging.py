@@ -7,9 +7,7 @@ of a type that is served and fits its schema, its metadata is valid, and it has 
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -218,15 +216,3 @@ def _missing(obj: JsonObject, path: tuple[str, ...]) -> list[FieldError]:
         return [errors.required(where)]
     unnamed = (number for number, container in enumerate(containers) if not container.get("name"))
     return [errors.required(f"{where}[{number}].name") for number in unnamed]
-
-
-@contextmanager
-def without_collector() -> Iterator[None]:
-    """What is made of many objects holds no cycles, and looking for some takes half of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -18,12 +18,13 @@ from kube32_sim.api.errors import ApiError, FieldError
 from kube32_sim.api.own import API_VERSION, GROUP
 from kube32_sim.clock import END, VirtualClock, parse_time
 from kube32_sim.importing.conflicts import OnConflict
-from kube32_sim.importing.judging import JsonObject, Judge, Judged, LeftOut, Problem, without_collector
+from kube32_sim.importing.judging import JsonObject, Judge, Judged, LeftOut, Problem
 from kube32_sim.importing.storing import MOST_TOLD, How, Outcome, Storing
 from kube32_sim.importing.translating import Translator
 from kube32_sim.limits import DEFAULTS
 from kube32_sim.registry.asked import Asked, Hooks
 from kube32_sim.registry.registry import Registry
+from kube32_sim.storage.collector import without_collector
 from kube32_sim.storage.interface import Storage
 
 KIND, PLURAL = "Snapshot", "snapshots"

@@ -1,8 +1,8 @@
 """A load as a whole: checked against what there is, then stored in one go.
 
 Between the first and the last write nothing else runs, where the store does not wait to write: loops see all of it, or
-nothing.  CustomResourceDefinitions go before, for their types have to be served; a store that is shared with other
-processes sees the writes one by one.
+nothing; and so does the disk.  CustomResourceDefinitions go before, for their types have to be served; a store that is
+shared with other processes sees the writes one by one.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from kube32_sim.api import errors
 from kube32_sim.api.customs.naming import DEFINITIONS
 from kube32_sim.api.errors import ApiError, FieldError
 from kube32_sim.importing.conflicts import Fate, OnConflict, fate
-from kube32_sim.importing.judging import JsonObject, Judged, without_collector
+from kube32_sim.importing.judging import JsonObject, Judged
 from kube32_sim.importing.ordering import NAMESPACES, rank, waves
 from kube32_sim.importing.translating import NODES, Translator, adopt
 from kube32_sim.registry.asked import Asked, Hooks
 from kube32_sim.registry.registry import Registry
+from kube32_sim.registry.service_addresses import held_by
 from kube32_sim.registry.waiting import ATTEMPTS
+from kube32_sim.storage.collector import without_collector
 from kube32_sim.storage.interface import KeyExists, KeyMissing, Outrun, Storage
 from kube32_sim.storage.objects import StoredObject
 
@@ -97,6 +99,7 @@ class Storing:
         wanted = self._checked(self._objects)
         self._objects = []
         made = self._missing_namespaces(wanted)
+        self._check_addresses(wanted)
         if not self._how.dry_run:
             definitions = [judged for judged in wanted if judged.row.storage == DEFINITIONS]
             for judged in definitions:
@@ -105,7 +108,7 @@ class Storing:
             if definitions:  # others had their turns meanwhile
                 self._giving_way.clear()
                 wanted = self._checked(self._of_served_types(wanted))
-            with without_collector():
+            with without_collector(), self._store.together():
                 await self._put_all(made, wanted)
         elif wanted:
             self._outcome.loaded = len(wanted) + len(made)
@@ -139,6 +142,23 @@ class Storing:
         for judged in kept:
             self._know(judged)
         return kept
+
+    def _check_addresses(self, objects: Sequence[Judged]) -> None:
+        """Two Services cannot have the same address; raises ApiError 409."""
+        services = [judged for judged in objects if judged.row.storage == SERVICES]
+        if not services:
+            return
+        ours, clashes = {judged.key for judged in services}, list[FieldError]()
+        there = (stored for stored in self._store.list(SERVICES) if stored.key not in ours)
+        holders = {address: stored.key for stored in there for address in held_by(stored.object())}
+        for judged in services:
+            for address in sorted(held_by({"spec": {}, **orjson.loads(judged.raw)})):
+                if holders.setdefault(address, judged.key) != judged.key:
+                    told = f"{judged.title}: the Service {holders[address]} has the address {address}"
+                    where = f"spec.lines[{judged.line}].spec.clusterIPs"
+                    clashes.append(FieldError("FieldValueDuplicate", where, told))
+        if clashes:
+            raise _refusal(clashes, 409, "addresses belong to others; nothing was loaded")
 
     def _of_served_types(self, objects: Sequence[Judged]) -> list[Judged]:
         """A definition whose names others have is not served, and nor are its objects."""
@@ -262,8 +282,29 @@ class Storing:
 
     async def _create(self, judged: Judged, obj: JsonObject) -> None:
         if judged.row.storage == SERVICES:
-            await self._reserve(judged, obj)
-        await self._store.create(judged.row.storage, judged.key, obj)
+            await self._put_service(judged, obj)
+            return
+        async with self._store.affecting(*self._decides(judged)):
+            await self._store.create(judged.row.storage, judged.key, obj)
+
+    def _decides(self, judged: Judged) -> Sequence[str]:
+        """What others decide on that have to know of the object: the room of nodes, quotas."""
+        return self._hooks.decides(judged.row, judged.key.partition("/")[0]) if self._store.optimistic else ()
+
+    async def _put_service(self, judged: Judged, service: JsonObject) -> None:
+        """With addresses that no other has; decided anew where others outrun it."""
+        pristine, store = orjson.dumps(service), self._store
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                async with store.deciding(*self._decides(judged)):
+                    await self._reserve(judged, service)
+                    await store.create(SERVICES, judged.key, service)
+                return
+            except Outrun:
+                self._hooks.release(judged.row, service)
+                if not left or not store.optimistic:
+                    raise
+                service = orjson.loads(pristine)
 
     async def _reserve(self, judged: Judged, service: JsonObject) -> None:
         """The addresses of a Service are its own; one that was never stored has none yet."""

@@ -13,7 +13,7 @@ on more than the one object are made while nobody else makes them (`deciding`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -208,11 +208,20 @@ class Store(Protocol):
 
     # writes
 
+    def together(self) -> AbstractContextManager[None]:
+        """What is written meanwhile is kept for good as a whole or undone, where writes are `deferred`.
+
+        Nothing else may have its turn before the end.
+        """
+
     def deciding(self, *subjects: str) -> AbstractAsyncContextManager[None]:
         """While it lasts nobody else in this process decides on these (say "nodes"), where writes can be outrun.
 
         What is written meanwhile is written only if nobody elsewhere has written about the same subjects since.
         """
+
+    def affecting(self, *subjects: str) -> AbstractAsyncContextManager[None]:
+        """What is written meanwhile rests on nothing, but whoever decides on these without knowing it is outrun."""
 
     async def create(self, storage: Storage, key: str, obj: JsonObject) -> Change:
         """Raises KeyExists."""

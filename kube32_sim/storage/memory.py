@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -37,6 +37,7 @@ TRIM_STRIDE = 16
 """Heartbeats after which the history is looked at."""
 _SORTED = orjson.OPT_SORT_KEYS
 _ALONE: AbstractAsyncContextManager[None] = nullcontext()
+_APART: AbstractContextManager[None] = nullcontext()
 
 
 class MemoryStore:
@@ -99,7 +100,13 @@ class MemoryStore:
     async def close(self) -> None:
         return
 
+    def together(self) -> AbstractContextManager[None]:
+        return _APART
+
     def deciding(self, *subjects: str) -> AbstractAsyncContextManager[None]:
+        return _ALONE
+
+    def affecting(self, *subjects: str) -> AbstractAsyncContextManager[None]:
         return _ALONE
 
     # reading

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -248,4 +249,86 @@ async def test_whoever_gives_up_waiting_disturbs_nobody(rig: Rig) -> None:
     await patient
     with pytest.raises(KeyMissing):
         await rig.store.update(MAPS, "a/none", lambda stored: None)
+    await rig.store.close()
+
+
+async def test_what_is_written_together_is_kept_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(journal, "MOST_WRITES", 10)
+    monkeypatch.setattr(journal, "RETRY", 0.05)
+    rig = Rig(tmp_path / "store", history_events=20)
+    await rig.create("first")
+    await rig.store.kept(rig.store.revision)
+    before = picture(rig.store)
+    rig.fill()
+    with rig.store.together():
+        for number in range(100):
+            await rig.create(f"m{number}", 1 << 16)
+    last = rig.store.revision
+    with pytest.raises(Unavailable):
+        await rig.store.kept(last)
+    assert picture(rig.store)["objects"] == before["objects"]
+    rig.make_room()
+    await rig.recovered()
+    with rig.store.together():
+        for number in range(100):
+            await rig.create(f"m{number}", 1 << 16)
+        assert not rig.heard_kept[1:]
+    await rig.store.kept(rig.store.revision)
+    before = picture(rig.store)
+    again = await rig.reopened()
+    assert picture(again) == before
+    await again.close()
+
+
+async def test_a_commit_that_fails_meanwhile_ends_what_is_written_together(rig: Rig, monkeypatch) -> None:
+    def full() -> None:
+        raise sqlite3.OperationalError("full")
+
+    await rig.create("first")
+    await rig.store.kept(rig.store.revision)
+    with monkeypatch.context() as broken:
+        broken.setattr(rig.store.journal._file, "commit", full)
+        revision = await rig.create("lost")
+        await asyncio.sleep(0)
+    assert rig.store.journal._under_way is not None
+    with rig.store.together():
+        with pytest.raises(Unavailable):
+            await rig.store.kept(revision)
+        await rig.recovered()
+        with pytest.raises(Unavailable):
+            await rig.create("part")
+    await rig.create("later")
+    assert [stored.name for stored in rig.store.list(MAPS)] == ["first", "later"]
+    await rig.store.close()
+
+
+async def test_who_asks_for_a_key_that_is_being_kept_waits_as_well(rig: Rig) -> None:
+    """And nobody is given one that the file does not have."""
+    await rig.store.kept(rig.store.revision)
+    rig.fill()
+    await rig.create("large", 1 << 20)
+    asked = [asyncio.ensure_future(rig.store.keep("key", lambda: b"lost")) for _ in range(2)]
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [Unavailable, Unavailable]
+    rig.make_room()
+    await rig.recovered()
+    first, second = (asyncio.ensure_future(rig.store.keep("key", lambda: b"secret")) for _ in range(2))
+    await asyncio.wait([second], return_when=asyncio.FIRST_COMPLETED)
+    assert rig.store.journal._file.private() == {"key": b"secret"}
+    assert (await first, await second) == (b"secret", b"secret")
+    await rig.store.close()
+
+
+async def test_what_is_forgotten_up_to_an_undone_revision_can_be_watched_from_there(rig: Rig) -> None:
+    await rig.create("a")
+    await rig.store.kept(rig.store.revision)
+    rig.fill()
+    undone = await rig.create("large", 1 << 20)
+    with pytest.raises(Unavailable):
+        await rig.store.kept(undone)
+    rig.make_room()
+    await rig.recovered()
+    await rig.create("b")
+    rig.store.compact(undone)
+    assert [event.stored.name for event in rig.store.events_since(MAPS, rig.store.oldest(MAPS))] == ["b"]
     await rig.store.close()

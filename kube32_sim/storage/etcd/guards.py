@@ -18,10 +18,14 @@ from kube32_sim.storage.interface import Unavailable
 
 
 class Block:
-    """One decision under way.  at: of each guard's key, the revision of the last write that the decision rests on."""
+    """One decision under way.  at: of each guard's key, the revision of the last write that the decision rests on.
 
-    def __init__(self, at: dict[bytes, int]) -> None:
+    rests: whether it rests on them at all, or is only one that others have to know of.
+    """
+
+    def __init__(self, at: dict[bytes, int], *, rests: bool = True) -> None:
         self.at = at
+        self.rests = rests
         self.open = True
 
     def written(self, revision: int) -> None:
@@ -73,6 +77,17 @@ class Guards:
             finally:
                 made.open = False
                 _BLOCK.reset(token)
+
+    @asynccontextmanager
+    async def affecting(self, subjects: Iterable[str]) -> AsyncIterator[None]:
+        """Writes that others' decisions may not overlook; there may be many at once."""
+        made = Block(dict.fromkeys(map(self._keys.guard, subjects), 0), rests=False)
+        token = _BLOCK.set(made)
+        try:
+            yield
+        finally:
+            made.open = False
+            _BLOCK.reset(token)
 
     def look_again(self, made: Block, names: Iterable[bytes] | None = None) -> None:
         """The decision is made anew, on what is known now."""

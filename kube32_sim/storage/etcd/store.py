@@ -180,6 +180,9 @@ class EtcdStore(Cache):
     def deciding(self, *subjects: str) -> AbstractAsyncContextManager[None]:
         return self.guards.deciding(subjects) if subjects else super().deciding()
 
+    def affecting(self, *subjects: str) -> AbstractAsyncContextManager[None]:
+        return self.guards.affecting(subjects) if subjects else super().affecting()
+
     # writes
 
     async def create(self, storage: Storage, key: str, obj: JsonObject) -> Change:
@@ -261,7 +264,9 @@ class EtcdStore(Cache):
         decision, term = block(), LEADING.get()
         guards = decision.at if decision is not None else {}
         for guard, last in guards.items():
-            wanted.if_at(guard, last).put(guard, b"").else_look(guard)
+            if decision is not None and decision.rests:
+                wanted.if_at(guard, last)
+            wanted.put(guard, b"").else_look(guard)
         if term:
             wanted.if_says(self.keys.leader, term.encode()).else_look(self.keys.leader, whole=True)
         wanted.if_says(self.keys.origin, origin).else_look(self.keys.origin, whole=True)
@@ -286,7 +291,7 @@ class EtcdStore(Cache):
         found = requests.revision_found(response, 0)
         if found != at:
             await self._moved(place, at, found)
-        if decision is not None:
+        if decision is not None and decision.rests:
             await self._decided_elsewhere(decision, response, anew=current is None)
         return 0
 

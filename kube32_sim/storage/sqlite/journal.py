@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -47,8 +48,8 @@ class Keeper(Protocol):
     def now_kept(self, events: Sequence[Event]) -> None:
         """They are kept for good."""
 
-    def undo(self, events: Sequence[Event]) -> None:
-        """They cannot be kept, and are the newest."""
+    def undo(self, events: Sequence[Event], private: Iterable[str]) -> None:
+        """They cannot be kept, and are the newest; nor can what is private by these names."""
 
 
 @dataclass(slots=True)
@@ -78,7 +79,9 @@ class Journal:
         self.failing = ""
         self._next = _Batch()
         self._under_way: _Batch | None = None
-        self._scheduled = self._closed = False
+        self._scheduled = self._closed = self._together = False
+        self._torn = ""
+        """Why what is written together cannot be kept any more."""
         self._thread = ThreadPoolExecutor(1, "sqlite")
         self._real = RealClock()
         self._cancel_retry: Callable[[], object] | None = None
@@ -87,11 +90,23 @@ class Journal:
 
     def admit(self) -> None:
         """Before every write: raises Unavailable where it could not be kept.  Bounds what waits."""
-        if self.failing:
-            raise Unavailable(self.failing)
+        if self.failing or self._torn:
+            raise Unavailable(self.failing or self._torn)
         batch = self._next
+        if self._together:
+            return
         if batch.size > MOST_BYTES or len(batch.written) > MOST_WRITES:
             self._catch_up()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is written meanwhile is one commit, however much it is: kept as a whole, or undone."""
+        self._together = True
+        try:
+            yield
+        finally:
+            self._together, self._torn = False, ""
+            self.schedule()
 
     def write(self, event: Event) -> None:
         self._next.written.append(event)
@@ -105,6 +120,10 @@ class Journal:
     def keep(self, name: str, value: bytes) -> None:
         self._next.private[name] = value
         self.schedule()
+
+    def is_keeping(self, name: str) -> bool:
+        """Whether that is not on disk yet."""
+        return any(batch is not None and name in batch.private for batch in (self._next, self._under_way))
 
     async def flushed(self, revision: int | None = None) -> None:
         """Wait for the commit that a revision (None: everything so far) is part of; raises Unavailable."""
@@ -127,7 +146,7 @@ class Journal:
 
     def _turn(self) -> None:
         self._scheduled = False
-        if self._under_way is None and not self.failing:
+        if self._under_way is None and not self.failing and not self._together:
             self._begin()
 
     def _begin(self) -> None:
@@ -212,9 +231,10 @@ class Journal:
                 why.removesuffix(TRIED_AGAIN),
                 exc_info=None if isinstance(error, (sqlite3.Error, Moved)) else error,
             )
+        self._torn = why if self._together else ""
         forgotten = [*batch.forgotten, *lost.forgotten]
         self._next.forgotten = [event for event in forgotten if event.revision <= self.durable]
-        self._keeper.undo([*batch.written, *lost.written])
+        self._keeper.undo([*batch.written, *lost.written], [*batch.private, *lost.private])
         for waiter in (*batch.waiting, *lost.waiting):
             if not waiter.done():
                 waiter.set_exception(Unavailable(self.failing))

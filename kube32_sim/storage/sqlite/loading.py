@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from sortedcontainers import SortedDict
 
 from kube32_sim.api.resources import ResourceTable
+from kube32_sim.storage.collector import without_collector
 from kube32_sim.storage.interface import Heartbeat, JsonObject, StoreError
 from kube32_sim.storage.memory_bucket import Bucket
 from kube32_sim.storage.objects import Event, Facts, StoredObject
@@ -39,7 +37,7 @@ def load(store: SqliteStore, table: ResourceTable, file: StoreFile, ledger: Ledg
 
 def _read(store: SqliteStore, table: ResourceTable, file: StoreFile, ledger: Ledger) -> JsonObject:
     try:
-        with _undisturbed():
+        with without_collector():
             state = file.state()
             _Loading(store, table, ledger, state).read(file)
             store._private = file.private()
@@ -54,18 +52,6 @@ def _read(store: SqliteStore, table: ResourceTable, file: StoreFile, ledger: Led
 def _begin(store: SqliteStore) -> JsonObject:
     state: JsonObject = {"revision": store.revision, "time": store._clock.now(), "compacted": 0, "forgotten": 0}
     return {**state, "oldest": {}, "rows": 0, "total": 0, "private": 0}
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Much is made and nothing thrown away: the garbage collector would look at all of it again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class _Place:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,14 +101,15 @@ class SqliteStore(MemoryStore):
     async def keep(self, name: str, make: Callable[[], bytes]) -> bytes:
         if name not in self._private:
             self.journal.admit()
-            value = self._private[name] = make()
-            self.journal.keep(name, value)
-            try:
-                await self.journal.flushed()
-            except Unavailable:
-                self._private.pop(name, None)
-                raise
-        return self._private[name]
+            self._private[name] = make()
+            self.journal.keep(name, self._private[name])
+        value = self._private[name]
+        if self.journal.is_keeping(name):  # whoever made it
+            await self.journal.flushed()
+        return value
+
+    def together(self) -> AbstractContextManager[None]:
+        return self.journal.together()
 
     async def keep_time(self, now: float) -> None:
         await self.journal.flushed()
@@ -131,7 +133,8 @@ class SqliteStore(MemoryStore):
             raise Compacted(revision, self.durable)
 
     def compact(self, revision: int) -> None:
-        super().compact(revision)
+        undone = (before.start - 1 for before in self._undone_ranges if revision in before)
+        super().compact(next(undone, revision))  # nobody may start a watch at what never was
         self.journal.schedule()
 
     # writes
@@ -197,8 +200,10 @@ class SqliteStore(MemoryStore):
     def _was_undone(self, revision: int) -> bool:
         return any(revision in undone for undone in self._undone_ranges)
 
-    def undo(self, events: Sequence[Event]) -> None:
+    def undo(self, events: Sequence[Event], private: Iterable[str]) -> None:
         """See `journal.Keeper`."""
+        for name in private:
+            del self._private[name]
         if not events:
             return
         self._undone_ranges = [*self._undone_ranges[-MOST_UNDONE:], range(self.durable + 1, self.last + 1)]
