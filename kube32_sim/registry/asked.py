@@ -80,4 +80,5 @@ class Computed(Protocol):
 
     storages: frozenset[Storage]
 
-    async def refresh(self, storage: Storage) -> None: ...
+    async def bring_up_to_date(self, storage: Storage) -> str:
+        """Before a read of any type: why its objects do not show what follows from the present state, or ""."""

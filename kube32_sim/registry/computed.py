@@ -175,6 +175,15 @@ class ComputedEndpoints:
 
     # what follows
 
+    async def bring_up_to_date(self, storage: Storage) -> str:
+        """See `asked.Computed`: while nothing can be written, what is stored is read."""
+        if storage in self.storages:
+            try:
+                await self.refresh(storage)
+            except Unavailable as error:
+                return f"{storage[1]} may be out of date: {error.message}"
+        return ""
+
     async def refresh(self, storage: Storage) -> None:
         """Make what is stored of a type follow from the present Services and Pods; raises Unavailable."""
         turns = self._turns[storage]

@@ -98,10 +98,9 @@ class Registry:
     def context(self, asked: Asked) -> Context:
         return self.steps.context(asked)
 
-    async def bring_up_to_date(self, row: ResourceType) -> None:
-        """Before a read: make computed objects show what follows from the present state."""
-        if self._computed is not None and row.storage in self._computed.storages:
-            await self._computed.refresh(row.storage)
+    async def bring_up_to_date(self, row: ResourceType) -> str:
+        """Before a read: make computed objects show what follows from the present state; answers why they do not."""
+        return "" if self._computed is None else await self._computed.bring_up_to_date(row.storage)
 
     def refuse_computed(self, row: ResourceType, verb: str) -> None:
         """Types that are computed on every read cannot be written."""

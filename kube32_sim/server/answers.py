@@ -33,7 +33,7 @@ def answer(
     headers["Content-Type"] = content_type
     headers.setdefault("Cache-Control", "no-cache, private")
     for text in _within_bounds(warnings):
-        headers.add("Warning", f"299 - {quoted(text)}")
+        headers.add(*warning(text))
     return web.Response(body=body, status=status, headers=headers)
 
 
@@ -52,10 +52,10 @@ def _within_bounds(warnings: Sequence[str]) -> Sequence[str]:
     return kept
 
 
-def quoted(text: str) -> str:
-    """A quoted-string of RFC 7230; control characters cannot be said in a header."""
-    clean = "".join(c for c in text if c.isprintable())
-    return '"' + clean.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def warning(text: str) -> tuple[str, str]:
+    """A header with a quoted-string of RFC 7230; control characters cannot be said in one."""
+    clean = "".join(c for c in text if c.isprintable()).replace("\\", "\\\\").replace('"', '\\"')
+    return "Warning", f'299 - "{clean}"'
 
 
 def plain_not_found() -> web.Response:

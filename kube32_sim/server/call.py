@@ -10,13 +10,13 @@ from kube32_sim.api.managed.entries import manager_name
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.api.users import User
 from kube32_sim.registry.asked import Asked
-from kube32_sim.server.answers import JSON_HEADERS
+from kube32_sim.server.answers import JSON_HEADERS, warning
 
 
 class Call:
     """accepted: the form of the answer.  stream_headers: of an answer that is a stream.  warnings: of the body, told
     also where the request is refused in the end.  seen: the newest revision that the answer tells of; 0: of whatever
-    there was.
+    there was.  stale: why what is read may be out of date.
     """
 
     __slots__ = (
@@ -26,6 +26,7 @@ class Call:
         "request",
         "row",
         "seen",
+        "stale",
         "stream_headers",
         "subresource",
         "user",
@@ -44,6 +45,13 @@ class Call:
         self.stream_headers = CIMultiDict(JSON_HEADERS)
         self.warnings: list[str] = []
         self.seen = 0
+        self.stale = ""
+
+    def headers_sent_at_once(self) -> CIMultiDict[str]:
+        """Those of an answer that is a stream."""
+        if self.stale:
+            self.stream_headers.add(*warning(self.stale))
+        return self.stream_headers
 
     def asked(self, wanted: options.WriteOptions = options.PLAIN_WRITE) -> Asked:
         info = self.info

@@ -20,7 +20,7 @@ from kube32_sim.registry.registry import Registry
 from kube32_sim.server import impersonation, openid
 from kube32_sim.server.accidents import tell_accident
 from kube32_sim.server.aggregation import refuse_aggregated
-from kube32_sim.server.answers import answer, finish, plain_not_found, quoted
+from kube32_sim.server.answers import answer, finish, plain_not_found, warning
 from kube32_sim.server.authentication import Authenticator
 from kube32_sim.server.authorization import attributes_of, demand, demand_creation
 from kube32_sim.server.call import Call
@@ -28,15 +28,11 @@ from kube32_sim.server.documents import Documents, has_route
 from kube32_sim.server.inflight import Inflight
 from kube32_sim.server.refusals import Refusals
 from kube32_sim.server.streaming import Streams
-from kube32_sim.server.verbs import Verbs
+from kube32_sim.server.verbs import READING, Verbs
 from kube32_sim.storage.interface import Unavailable
 from kube32_sim.storage.watching import Hub
 
 log = logging.getLogger(__name__)
-
-
-def _warning(text: str) -> tuple[str, str]:
-    return "Warning", f"299 - {quoted(text)}"
 
 
 def body_too_large(most: int) -> ApiError:
@@ -110,25 +106,30 @@ class Handler:
         old = deprecation(call.row)
         told = [] if old is None else [old]
         for text in told:
-            call.stream_headers.add(*_warning(text))
+            call.stream_headers.add(*warning(text))
         try:
             demand_creation(self._registry, call)
             response = await self.inflight.run(call, accept, self._work)
         except ApiError as error:
-            if not isinstance(error, Unavailable):
+            if call.info.verb not in READING and not isinstance(error, Unavailable):
                 await self._registry.store.kept(self._registry.store.revision)
-            error.headers = (*error.headers, *map(_warning, dict.fromkeys((*told, *call.warnings, *error.warnings))))
+            error.headers = (*error.headers, *map(warning, dict.fromkeys((*told, *call.warnings, *error.warnings))))
             raise
         if not response.prepared:
-            for text in told:
-                response.headers.add(*_warning(text))
+            for text in filter(None, (*told, call.stale)):
+                response.headers.add(*warning(text))
         return response
 
     async def _work(self, call: Call, accept: str) -> web.StreamResponse:
-        response = await self._verbs(call, accept)
-        while not await self._verbs.kept(call, response):
-            response = await self._verbs(call, accept)
-        return response
+        while True:
+            try:
+                response = await self._verbs(call, accept)
+            except ApiError as error:
+                if await self._verbs.refusal_kept(call, error):
+                    raise
+                continue
+            if await self._verbs.kept(call, response):
+                return response
 
     # what is not about resources
 

@@ -85,6 +85,12 @@ class Verbs:
         await self._registry.store.kept(seen)
         return True
 
+    async def refusal_kept(self, call: Call, error: ApiError) -> bool:
+        """The same of a refusal: False where what there was or was not for a read is otherwise now."""
+        if call.info.verb not in READING or isinstance(error, Unavailable):
+            return True
+        return await self._is_kept(self._registry.store.revision)
+
     async def _is_kept(self, revision: int) -> bool:
         """Wait until it is; False where it was undone."""
         try:
@@ -138,7 +144,7 @@ class Verbs:
     async def _get(self, call: Call) -> web.StreamResponse:
         await self._refuse_future(options.get_options(call.query))
         form = self._form(call, is_list=False)
-        await self._registry.bring_up_to_date(call.row)
+        call.stale = await self._registry.bring_up_to_date(call.row)
         stored = self._registry.get(call.asked())
         call.seen = stored.revision
         body = form.one(call.row, stored)
@@ -152,7 +158,7 @@ class Verbs:
         version = wanted.resource_version
         await self._refuse_future(version)
         exact = wanted.match == "Exact" or (version and wanted.limit and not wanted.match)
-        await self._registry.bring_up_to_date(call.row)
+        call.stale = await self._registry.bring_up_to_date(call.row)
         selection = select(call.row, call.info.namespace, wanted.labels, wanted.fields)
         if not call.row.stored:
             page = self._registry.own.page(call.row, selection, wanted.continue_)
@@ -168,13 +174,13 @@ class Verbs:
         call.seen = page.revision
         if not await self._is_kept(page.revision):  # a stream cannot be repeated once it has begun
             return await self._list(call)
-        return await send_list(call.request, call.stream_headers, call.accepted, form, call.row, page)
+        return await send_list(call.request, call.headers_sent_at_once(), call.accepted, form, call.row, page)
 
     async def _watch(self, call: Call) -> web.StreamResponse:
         name = call.info.name
         wanted = options.list_options(call.query, call.row, watch=True, name=name)
         form = self._form(call, is_list=False)
-        await self._registry.bring_up_to_date(call.row)
+        call.stale = await self._registry.bring_up_to_date(call.row)
         version, initial = wanted.resource_version, wanted.send_initial_events
         await self._refuse_future(version)
         if initial is not None:
@@ -190,7 +196,7 @@ class Verbs:
         protobuf = call.accepted.encoding == "protobuf"
         stream = Stream(call.request, self._registry, self._hub, call.row, selection, form, watching, protobuf)
         call.stream_headers["Content-Type"] = media.stream_type(call.accepted)
-        response = web.StreamResponse(headers=call.stream_headers)
+        response = web.StreamResponse(headers=call.headers_sent_at_once())
         if call.request.version >= HttpVersion11:
             response.enable_chunked_encoding()
         try:
