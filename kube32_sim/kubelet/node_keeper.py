@@ -18,12 +18,13 @@ from kube32_sim.kubelet.node_object import (
     CONDITIONS,
     LEASE_NAMESPACE,
     heartbeat,
+    label_changes,
     last_report,
     lease_object,
     lease_spec,
-    node_labels,
     node_object,
     node_status,
+    resources_gone,
 )
 from kube32_sim.runtime.actions import Emit, reference
 from kube32_sim.runtime.recorder import Recorder
@@ -99,8 +100,9 @@ class NodeKeeper:
         self._complain(node)
 
     async def _take_over(self, node: JsonObject, free: Amounts, now: float) -> JsonObject:
-        labels = node_labels(self.name, self.profile) if self.profile.described else {}
-        if not labels.items() <= (node["metadata"].get("labels") or {}).items():
+        """It may have been another kind of board before."""
+        labels = label_changes(node, self.name, self.profile) if self.profile.described else {}
+        if labels:
             node = await self._client.patch(NODES, "", self.name, {"metadata": {"labels": labels}})
         status = {"status": self._whole_status(free, node, now)}
         return await self._client.patch(NODES, "", self.name, status, subresource="status", kind="strategic")
@@ -108,7 +110,8 @@ class NodeKeeper:
     def _whole_status(self, free: Amounts, node: JsonObject, now: float) -> JsonObject:
         """A Node that came with a snapshot keeps what it says of itself."""
         if self.profile.described:
-            return node_status(self.name, self.profile, free, node, now)
+            status, gone = node_status(self.name, self.profile, free, node, now), resources_gone(node, self.profile)
+            return status | {field: status[field] | names for field, names in gone.items()}
         return heartbeat(free, node, now)
 
     def renew_at_once(self) -> bool:

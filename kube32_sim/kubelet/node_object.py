@@ -12,12 +12,13 @@ from typing import Any
 from kube32_sim.api import quantity
 from kube32_sim.clock import parse_time, rfc3339, rfc3339_micro
 from kube32_sim.kubelet import addresses
-from kube32_sim.kubelet.boards import HARDWARE, PSRAM, Profile
+from kube32_sim.kubelet.boards import HARDWARE, PSRAM, Profile, profiles
 from kube32_sim.version import GIT_VERSION, PROVIDER, VERSION
 
 JsonObject = dict[str, Any]
 
 LEASE_NAMESPACE = "kube-node-lease"
+_AMOUNTS = ("capacity", "allocatable")
 BYTES = ("memory", "ephemeral-storage", PSRAM)
 CONDITIONS = (
     ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -40,6 +41,40 @@ def node_labels(name: str, profile: Profile) -> dict[str, str]:
         return labels | {"beta.kubernetes.io/arch": profile.arch, "beta.kubernetes.io/os": profile.os}
     labels |= {"esp32.io/board": profile.name, "esp32.io/chip": chip.name.lower()}
     return labels | {HARDWARE + capability: "true" for capability in chip.hardware}
+
+
+def kind_of(node: JsonObject) -> str:
+    """The name of the profile that a board of ours gave a Node last; "" where none did.
+
+    Its labels say so: the providerID is that of the first one for ever.
+    """
+    provider_id = str((node.get("spec") or {}).get("providerID") or "")
+    if not provider_id.startswith(PROVIDER):
+        return ""
+    told = _labels(node).get("node.kubernetes.io/instance-type")
+    by_label = (profile.name for profile in profiles().values() if profile.instance_type == told)
+    kind = next(by_label, provider_id.removeprefix(PROVIDER).partition("/")[0])
+    return kind if kind in profiles() else ""
+
+
+def label_changes(node: JsonObject, name: str, profile: Profile) -> dict[str, str | None]:
+    """What a merge patch of a Node's labels has to say: the board's own, and no more those of another kind of board."""
+    there, wanted = _labels(node), node_labels(name, profile)
+    before = profiles().get(kind_of(node))
+    old = node_labels(name, before) if before is not None else {}
+    gone = {label: None for label, value in old.items() if label not in wanted and there.get(label) == value}
+    return {label: value for label, value in wanted.items() if there.get(label) != value} | gone
+
+
+def _labels(node: JsonObject) -> JsonObject:
+    return node["metadata"].get("labels") or {}
+
+
+def resources_gone(node: JsonObject, profile: Profile) -> JsonObject:
+    """What only other kinds of boards have, of a Node that says it of itself: a strategic merge patch of its status."""
+    ours = {name for each in profiles().values() for name in each.capacity()} - profile.capacity().keys()
+    status = node.get("status") or {}
+    return {field: dict.fromkeys(ours & (status.get(field) or {}).keys()) for field in _AMOUNTS}
 
 
 def node_object(name: str, profile: Profile, free: Mapping[str, int], now: float) -> JsonObject:

@@ -18,7 +18,7 @@ from kube32_sim.api.requests import Amounts
 from kube32_sim.api.steering import RUNS_AS
 from kube32_sim.kubelet.boards import Profile, profiles
 from kube32_sim.kubelet.claims import IGNORED
-from kube32_sim.version import PROVIDER
+from kube32_sim.kubelet.node_object import kind_of
 
 JsonObject = dict[str, Any]
 
@@ -42,11 +42,9 @@ class PlayedProfile(Profile):
 
 def description(node: JsonObject) -> str:
     """What the annotation of a node is to say: the name of a profile, or what is allocatable, in JSON."""
-    provider_id = str((node.get("spec") or {}).get("providerID") or "")
-    if provider_id.startswith(PROVIDER):
-        kind = provider_id.removeprefix(PROVIDER).partition("/")[0]
-        if kind in profiles():
-            return kind
+    kind = kind_of(node)
+    if kind:
+        return kind
     status = node.get("status") or {}
     return orjson.dumps(status.get("allocatable") or status.get("capacity") or {}).decode()
 
