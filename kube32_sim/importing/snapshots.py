@@ -19,7 +19,8 @@ from kube32_sim.api.own import API_VERSION, GROUP
 from kube32_sim.clock import END, VirtualClock, parse_time
 from kube32_sim.importing.conflicts import OnConflict
 from kube32_sim.importing.judging import JsonObject, Judge, Judged, LeftOut, Problem
-from kube32_sim.importing.storing import MOST_TOLD, How, Outcome, Storing
+from kube32_sim.importing.storing import How, Outcome, Storing
+from kube32_sim.importing.telling import MOST_TOLD
 from kube32_sim.importing.translating import Translator
 from kube32_sim.limits import DEFAULTS
 from kube32_sim.registry.asked import Asked, Hooks

@@ -22,6 +22,7 @@ from kube32_sim.api.errors import ApiError, FieldError
 from kube32_sim.importing.conflicts import Fate, OnConflict, fate
 from kube32_sim.importing.judging import JsonObject, Judged
 from kube32_sim.importing.ordering import NAMESPACES, rank, waves
+from kube32_sim.importing.telling import refusal, some
 from kube32_sim.importing.translating import NODES, Translator, adopt
 from kube32_sim.registry.asked import Asked, Hooks
 from kube32_sim.registry.registry import Registry
@@ -35,8 +36,6 @@ SERVICES: Storage = ("", "services")
 AT_A_TIME = 64
 """Writes under way, where each waits."""
 WAY_OUT = "--on-conflict skip leaves what is there, --on-conflict replace takes the snapshot's instead"
-MOST_TOLD = 20
-"""Problems of a load, and names in a note, that are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,7 @@ class Storing:
         if clashes and self._outcome.loaded:
             raise ApiError(409, "Conflict", f"{clashes[0].message} meanwhile")
         if clashes:
-            raise _refusal(clashes, 409, f"objects are there already; nothing was loaded ({WAY_OUT})")
+            raise refusal(clashes, 409, f"objects are there already; nothing was loaded ({WAY_OUT})")
         self._outcome.notes += [f"{kind}: {n} left out, being there already" for kind, n in skipped.items()]
         for judged in kept:
             self._know(judged)
@@ -158,7 +157,7 @@ class Storing:
                     where = f"spec.lines[{judged.line}].spec.clusterIPs"
                     clashes.append(FieldError("FieldValueDuplicate", where, told))
         if clashes:
-            raise _refusal(clashes, 409, "addresses belong to others; nothing was loaded")
+            raise refusal(clashes, 409, "addresses belong to others; nothing was loaded")
 
     def _of_served_types(self, objects: Sequence[Judged]) -> list[Judged]:
         """A definition whose names others have is not served, and nor are its objects."""
@@ -187,7 +186,7 @@ class Storing:
         used = {judged.key.partition("/")[0] for judged in objects if judged.row.namespaced}
         missing = [name for name in sorted(used - made) if self._store.get(NAMESPACES, name) is None]
         if missing:
-            self._outcome.notes.append(f"namespaces made, which the snapshot does not hold: {_some(missing)}")
+            self._outcome.notes.append(f"namespaces made, which the snapshot does not hold: {some(missing)}")
         return missing
 
     # storing
@@ -281,30 +280,20 @@ class Storing:
         self._outcome.replaced += there is not None or (storage, judged.key) in self._giving_way
 
     async def _create(self, judged: Judged, obj: JsonObject) -> None:
-        if judged.row.storage == SERVICES:
-            await self._put_service(judged, obj)
+        """A Service with addresses that no other has; whoever decides on room or quotas has to know of any object."""
+        row, store = judged.row, self._store
+        subjects = self._hooks.decides(row, judged.key.partition("/")[0]) if store.optimistic else ()
+        if row.storage != SERVICES:
+            async with store.affecting(*subjects):
+                await store.create(row.storage, judged.key, obj)
             return
-        async with self._store.affecting(*self._decides(judged)):
-            await self._store.create(judged.row.storage, judged.key, obj)
-
-    def _decides(self, judged: Judged) -> Sequence[str]:
-        """What others decide on that have to know of the object: the room of nodes, quotas."""
-        return self._hooks.decides(judged.row, judged.key.partition("/")[0]) if self._store.optimistic else ()
-
-    async def _put_service(self, judged: Judged, service: JsonObject) -> None:
-        """With addresses that no other has; decided anew where others outrun it."""
-        pristine, store = orjson.dumps(service), self._store
-        for left in reversed(range(ATTEMPTS)):
+        async with store.deciding(*subjects):
             try:
-                async with store.deciding(*self._decides(judged)):
-                    await self._reserve(judged, service)
-                    await store.create(SERVICES, judged.key, service)
-                return
+                await self._reserve(judged, obj)
+                await store.create(row.storage, judged.key, obj)
             except Outrun:
-                self._hooks.release(judged.row, service)
-                if not left or not store.optimistic:
-                    raise
-                service = orjson.loads(pristine)
+                self._hooks.release(row, obj)
+                raise
 
     async def _reserve(self, judged: Judged, service: JsonObject) -> None:
         """The addresses of a Service are its own; one that was never stored has none yet."""
@@ -360,9 +349,7 @@ class Storing:
         if self._translator is not None and self._translator.moved:
             notes.append(f"{self._translator.moved} pods of ReplicaSets belong to their Deployments now")
         if self._outcome.off:
-            notes.append(
-                f"nodes that were not Ready are switched off (sim.kube32.io/fault): {_some(self._outcome.off)}"
-            )
+            notes.append(f"nodes that were not Ready are switched off (sim.kube32.io/fault): {some(self._outcome.off)}")
 
 
 def _namespace(name: str, uid: str, now: str) -> JsonObject:
@@ -395,17 +382,3 @@ def _was_quicker(judged: Judged) -> ApiError:
 
 def _in_the_way(judged: Judged) -> str:
     return f"{judged.title} is there already"
-
-
-def _refusal(failures: Sequence[FieldError], code: int, what: str) -> ApiError:
-    causes = [{"reason": one.reason, "message": one.message, "field": one.field} for one in failures[:MOST_TOLD]]
-    more = f" (and {len(failures) - MOST_TOLD} more)" if len(failures) > MOST_TOLD else ""
-    told = "; ".join(one.message for one in failures[:3]) + (" ..." if len(failures) > 3 else "")
-    reason = "Conflict" if code == 409 else "Invalid"
-    details = {"group": "sim.kube32.io", "kind": "snapshots", "causes": causes}
-    return ApiError(code, reason, f"{what}: {told}{more}", details)
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:MOST_TOLD])
-    return f"{shown} and {len(names) - MOST_TOLD} more" if len(names) > MOST_TOLD else shown
