@@ -79,13 +79,16 @@ def test_a_kubeconfig_is_its_owners_whatever_was_there_before(tmp_path: Path) ->
     assert path.stat().st_ino != before  # who had opened the old one reads nothing new
 
 
-def test_a_kubeconfig_is_never_written_through_a_link(tmp_path: Path) -> None:
+def test_what_a_link_leads_to_is_replaced_and_not_written_into(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.touch(mode=0o644)
     path = tmp_path / "config"
     path.symlink_to(victim)
-    write_kubeconfig(path, Access("http://127.0.0.1:1", token="secret"))
-    assert (victim.read_text(), path.is_symlink(), stat.S_IMODE(path.stat().st_mode)) == ("", False, 0o600)
+    with victim.open() as reader:  # who has it open already sees nothing of what it becomes
+        write_kubeconfig(path, Access("http://127.0.0.1:1", token="secret"))
+        assert reader.read() == ""
+    assert (path.is_symlink(), stat.S_IMODE(victim.stat().st_mode)) == (True, 0o600)
+    assert "secret" in victim.read_text()
 
 
 def test_a_kubeconfig_is_never_readable_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
