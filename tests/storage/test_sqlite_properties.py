@@ -112,7 +112,7 @@ def _broken() -> None:
     raise OSError("no")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     st.integers(0, 1 << 32),
     st.lists(st.sampled_from(ACTIONS), min_size=3, max_size=14),
