@@ -10,6 +10,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -131,12 +132,17 @@ class Term:
         await self._boards.start()
 
     async def stop(self) -> None:
-        await self._boards.stop()
-        await self._loops.stop()
+        """Everything is stopped, whatever becomes of the rest; then what went wrong is raised."""
+        async with AsyncExitStack() as stack:  # last in, first out
+            stack.push_async_callback(self._recorder.stop)
+            stack.push_async_callback(self._stop_going)
+            stack.push_async_callback(self._loops.stop)
+            stack.push_async_callback(self._boards.stop)
+
+    async def _stop_going(self) -> None:
         if self._going is not None:
             self._going.cancel()
             await asyncio.gather(self._going, return_exceptions=True)
-        await self._recorder.stop()
 
 
 def rules_of(election: Election) -> Rules:

@@ -168,18 +168,24 @@ class SchedulerCache:
         elif stored.storage == NODES:
             if event.type == "DELETED":
                 self.drop_node(stored.key)
-            elif event.heartbeat and stored.key not in self._unreported:
-                self._revisions[stored.key] = stored.revision
-            else:
+            elif not event.heartbeat or stored.key in self._unreported or self._is_older(stored.key, stored.revision):
                 self.put_node(stored.object(), stored.revision)
+            else:
+                self._revisions[stored.key] = stored.revision
 
     # nodes
 
     def put_node(self, obj: JsonObject, revision: int) -> None:
         node = node_figures(obj)
+        if self._is_older(node.name, revision):  # a report was taken back, and no pod is known to be in this one
+            pods = {key: pod for key, pod in self._pods.items() if pod.node == node.name}
+            self._unreported[node.name] = pods
         self._settle(node, revision)
         self._revisions[node.name] = revision
         self.table.put(node)
+
+    def _is_older(self, name: str, revision: int) -> bool:
+        return revision < self._revisions.get(name, 0)
 
     def drop_node(self, name: str) -> None:
         self._revisions.pop(name, None)

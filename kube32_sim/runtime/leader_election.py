@@ -39,6 +39,8 @@ _ATTEMPTS = 10
 """To take it from a leader that renews it."""
 RELEASE_SECONDS = 2.0
 """Patience for letting go at the end; a lease that is not let go runs out."""
+MOST_FAILURES = 3
+"""Terms in a row that could not begin, after which others have their turn."""
 _STEPS = 1000
 _EPSILON = 0.01
 """Seconds after which a lease that has run out is surely seen as such."""
@@ -130,6 +132,8 @@ class Elector:
         self._signal = clock.signal()
         self._task: asyncio.Task[None] | None = None
         self._terms = 0
+        self._failures = 0
+        """Terms in a row that could not begin."""
         self.leading = False
 
     @property
@@ -172,6 +176,16 @@ class Elector:
             while not await self._try(self._rules.renew_deadline):
                 await self._pause(min(period * (1 + JITTER * self._ids.integer(_STEPS) / _STEPS), self._until_free()))
             await self._lead()
+            if self._failures >= MOST_FAILURES:
+                await self._stand_back()
+
+    async def _stand_back(self) -> None:
+        """Others may be able to do what we cannot."""
+        seconds = self._rules.lease_duration
+        log.warning("%d terms of %s could not begin: others may, for %d s", self._failures, self._rules.name, seconds)
+        self._failures = 0
+        await self._release()
+        await self._clock.sleep(seconds)
 
     def _until_free(self) -> float:
         """Seconds until the lease of whoever holds it runs out: it is not free for longer than it takes to ask."""
@@ -244,14 +258,23 @@ class Elector:
         try:
             duties = await self._make()
             await duties.start()
+            self._failures = 0
             await self._clock.signal().wait()
         except ApiError as error:
+            self._failures += 1
             log.warning("the term of %s cannot begin: %s", self._rules.name, error.message)
         except Exception:
+            self._failures += 1
             log.exception("the term of %s ended by accident", self._rules.name)
         finally:
             if duties is not None:
-                await duties.stop()
+                await self._end(duties)
+
+    async def _end(self, duties: Duties) -> None:
+        try:
+            await duties.stop()
+        except Exception:
+            log.exception("the end of a term of %s is not as it should be", self._rules.name)
 
     async def _keep(self, term: asyncio.Task[None]) -> None:
         """Renew the lease until that fails for too long, another has it, or the term has ended by itself."""

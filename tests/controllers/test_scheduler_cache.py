@@ -177,3 +177,35 @@ def test_equal_pods_look_only_at_the_nodes_that_changed(monkeypatch):
     before_it_pays = 300 // 128 + 3
     assert len(asked) <= 300 * before_it_pays + 100
     assert places == [f"n{number:03}" for number in range(100)]
+
+
+class Beat:
+    """An event of a heartbeat of a node."""
+
+    type, heartbeat, storage = "MODIFIED", "2026-01-01T00:00:00Z", ("", "nodes")
+
+    def __init__(self, obj, revision):
+        self.stored, self.key, self.revision = self, obj["metadata"]["name"], revision
+        self.object = lambda: obj
+
+
+@pytest.mark.parametrize("way", ["report", "heartbeat"])
+def test_a_report_that_is_taken_back_brings_the_pods_back_that_it_included(way):
+    cache = SchedulerCache()
+    room = {"memory": "100Ki", "esp32.io/gpio": "10"}
+    obj = node("n", allocatable=room, capacity=room)
+    bound = pod("a", containers=[container({"memory": "60Ki"})], nodeName="n")
+    bound["status"]["phase"] = "Running"
+    wanted = pod_request({"containers": [container({"memory": "60Ki"})]})
+    cache.put_node(obj, 1)
+    cache.put_pod(bound, 2)
+    assert cache.decide(wanted).node is None
+    cache.put_node(obj, 3)  # it says what is free with the pod in it
+    assert cache.decide(wanted).node == "n"
+    if way == "report":
+        cache.put_node(obj, 1)
+    else:
+        cache.observe(Beat(obj, 1))
+    assert cache.decide(wanted).node is None
+    cache.drop_pod("default/a")
+    assert cache.decide(wanted).node == "n"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from kube32_sim import leading
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import LEASES
 from kube32_sim.clock import parse_time
@@ -274,6 +275,75 @@ async def test_a_term_that_fails_is_begun_again(world: World, at: str) -> None:
     assert tries == ["it 1", "it 2", "it 3"]
     await elector.stop()
     assert world.terms == {}
+
+
+async def test_whose_terms_keep_failing_lets_another_lead(world: World) -> None:
+    tries: list[str] = []
+
+    async def duties() -> Duties:
+        tries.append(LEADING.get())
+        raise OSError("no")
+
+    elector = Elector(world.cluster.client, world.cluster.clock, Ids(0), RULES, "it", duties)
+    elector.start()
+    await world.cluster.clock.settle()
+    await world.candidate("other")
+    await world.cluster.advance(4 * SHORTLY)
+    assert (len(tries), list(world.terms)) == (3, ["other"])
+    await elector.stop()
+
+
+async def test_whose_terms_keep_failing_tries_again_if_nobody_else_leads(world: World) -> None:
+    tries: list[str] = []
+
+    async def duties() -> Duties:
+        tries.append(LEADING.get())
+        if len(tries) <= 3:
+            raise OSError("no")
+        return Term(world.terms, "it")
+
+    elector = Elector(world.cluster.client, world.cluster.clock, Ids(0), RULES, "it", duties)
+    elector.start()
+    await world.cluster.advance(3 * RULES.retry_period)
+    assert (len(tries), (await world.lease()).get("holderIdentity")) == (3, None)
+    await world.cluster.advance(RULES.lease_duration + SHORTLY)
+    assert (len(tries), list(world.terms)) == (4, ["it"])
+    await elector.stop()
+
+
+async def test_all_of_a_term_is_stopped_whatever_becomes_of_a_part(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Part:
+        def __init__(self, name: str, *, fails: bool = False) -> None:
+            self.name, self.fails = name, fails
+
+        def start(self) -> asyncio.Future[None]:
+            done = asyncio.get_running_loop().create_future()
+            done.set_result(None)
+            return done
+
+        async def stop(self) -> None:
+            stopped.append(self.name)
+            if self.fails:
+                raise OSError("no")
+
+    async def none() -> None:
+        return
+
+    stopped: list[str] = []
+    loops, boards, recorder = Part("loops"), Part("boards", fails=True), Part("recorder")
+    more: Any = (none, none, world.cluster.clock)
+
+    async def duties() -> Duties:
+        return leading.Term(loops, boards, recorder, *more)  # type: ignore[arg-type]
+
+    elector = Elector(world.cluster.client, world.cluster.clock, Ids(0), RULES, "it", duties)
+    elector.start()
+    await world.cluster.clock.settle()
+    await elector.stop()
+    assert stopped == ["boards", "loops", "recorder"]
+    assert "the end of a term of kube32-sim is not as it should be" in caplog.text
 
 
 def borrower(world: World, who: str) -> Elector:
