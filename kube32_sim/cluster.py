@@ -53,6 +53,7 @@ from kube32_sim.registry.policy_status import POLICIES, catch_up, policy_status
 from kube32_sim.registry.rbac import AGGREGATOR, CLUSTER_ROLES, Aggregation, make_authorizer
 from kube32_sim.registry.registry import Registry
 from kube32_sim.registry.tokens import Tokens
+from kube32_sim.registry.unfinished_types import UnfinishedTypes
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.server.app import ApiServer
 from kube32_sim.server.authentication import Authenticator, read_tokens, token_to_show
@@ -229,6 +230,10 @@ class Cluster:
         self.hooks.after(DEFINITIONS, self._customs.follow)
         if self.store.optimistic:
             self.store.subscribe(self._customs.hear, [DEFINITIONS])
+        self._unfinished = UnfinishedTypes(self.store, self.clock, self._customs.go_on_with)
+        if self.store.deferred:
+            self.store.subscribe(self._unfinished.hear, [DEFINITIONS])
+        self._stack.append(self._unfinished)
         await self._customs.begin()
         server = self._server = ApiServer(handler, self.clock, options.limits)
         self._stack.append(server)
@@ -270,7 +275,7 @@ class Cluster:
 
         if options.elects:
             parts = self.store, self.client, self.clock, self.ids, self.recorder, self.port
-            self.candidate = Candidate(options.election, *parts, self._take_over, self._customs.look_after, make)
+            self.candidate = Candidate(options.election, *parts, self._take_over, self._unfinished.look_after, make)
             self.candidate.start()
             self._stack.append(self.candidate)
             return

@@ -29,8 +29,6 @@ log = logging.getLogger(__name__)
 API_SERVICES: Storage = ("apiregistration.k8s.io", "apiservices")
 AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
 MANAGER = "kube-apiserver"
-LOOK_EVERY = 5.0
-"""Seconds between two looks for what other processes have left half done."""
 MOST_TRIES = 5
 """To give a definition its status, where others change it each time."""
 _NAMING: ContextVar[bool] = ContextVar("naming", default=False)
@@ -84,15 +82,15 @@ class CustomTypes:
             crd = stored.object()
             self._have(crd, self._others(crd["spec"]["group"], stored.name))
         for stored in definitions:
-            await self._go_on_with(stored)
+            await self.go_on_with(stored)
         for group in {stored.object()["spec"].get("group", "") for stored in self._store.list(API_SERVICES)}:
             try:
                 await self._drop_api_services_left(group)
             except errors.ApiError as error:
                 log.warning("the APIServices of %s are left as they are at the start: %s", group, error.message)
 
-    async def _go_on_with(self, stored: StoredObject) -> None:
-        """One that was stored before we started; its status may not be, and its deletion may be under way.
+    async def go_on_with(self, stored: StoredObject) -> None:
+        """One that is half done: its status may not be stored, and its deletion may be under way.
 
         A start goes on without a definition that others do not let us write.
         """
@@ -101,7 +99,7 @@ class CustomTypes:
                 await self._serve(stored)  # its objects have to go first
             await self.follow(stored)
         except errors.ApiError as error:
-            log.warning("the definition %s is left as it is at the start: %s", stored.name, error.message)
+            log.warning("the definition %s is left as it is for now: %s", stored.name, error.message)
 
     async def _drop_api_services_left(self, group: str) -> None:
         """Those of a group of which no version is served any more."""
@@ -133,16 +131,6 @@ class CustomTypes:
         if is_true(crd, "Established"):
             self._put_rows(current)
             self._served[name].type.terminating = current.deleting and is_true(crd, "Terminating")
-
-    async def look_after(self) -> None:
-        """Go on with what other processes have left half done, for as long as this runs."""
-        while True:
-            await self._registry.clock.sleep(LOOK_EVERY)
-            for stored in self._store.list(DEFINITIONS):
-                crd = stored.object()
-                accepted = (crd.get("status") or {}).get("acceptedNames") == crd["spec"]["names"]
-                if stored.deleting or not accepted or not is_true(crd, "Established"):
-                    await self._go_on_with(stored)
 
     async def follow(self, stored: StoredObject) -> None:
         """A definition was written or deleted; stored: its last state."""

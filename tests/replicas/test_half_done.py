@@ -15,7 +15,7 @@ from kube32_sim.client import Resource
 from kube32_sim.cluster import Cluster
 from kube32_sim.election import Election
 from kube32_sim.options import ServeOptions
-from kube32_sim.registry import custom_types
+from kube32_sim.registry import unfinished_types
 from tests.support.definitions import custom, definition, served
 from tests.support.etcd import Etcd
 from tests.support.waiting import eventually
@@ -31,7 +31,7 @@ async def pair(
     etcd: Etcd, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[list[Cluster]]:
     """The leader and another."""
-    monkeypatch.setattr(custom_types, "LOOK_EVERY", 0.1)
+    monkeypatch.setattr(unfinished_types, "LOOK_EVERY", 0.1)
     options = ServeOptions(port=0, nodes=0, store=f"{etcd.url}/{request.node.name}", election=ELECTION)
     async with Cluster(options) as leader:
         assert leader.candidate is not None
