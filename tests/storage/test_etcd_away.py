@@ -110,6 +110,18 @@ async def test_an_etcd_that_hangs_is_noticed_although_nobody_writes(
     await eventually(lambda: not store.trouble, "it is followed again")
 
 
+async def test_an_etcd_that_takes_no_question_is_noticed_too(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def stuck(stream: object) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    store = await stores.open()
+    monkeypatch.setattr(following, "SILENCE", 0.1)
+    with monkeypatch.context() as patched:
+        patched.setattr(following, "_put_question", stuck)
+        await eventually(lambda: "it does not answer" in store.trouble, "that it does not answer is noticed")
+    await eventually(lambda: not store.trouble, "it is followed again")
+
+
 async def test_missed_history_that_etcd_has_forgotten_becomes_the_differences(stores: Stores) -> None:
     one, other = await stores.open(), await stores.open()
     for name in ("stays", "changes", "goes", "comes-again"):

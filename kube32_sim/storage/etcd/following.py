@@ -134,14 +134,20 @@ class Following:
             self._hear(response)
 
     async def _ask(self, stream: Any, patience: asyncio.Timeout) -> None:
-        """End the patience where etcd is silent.  Looks are counted, not seconds: this process may be slow, too."""
-        self._silent = 0
-        while self._silent <= QUESTIONS:
-            if self._silent:
-                with suppress(rpc.AioRpcError, asyncio.InvalidStateError):  # whoever listens is told of it
-                    await stream.write(requests.are_you_there())
-            self._silent += 1
-            await waiting.pause(SILENCE)
+        """End the patience where etcd is silent.  Looks are counted, not seconds: this process may be slow, too.
+
+        A question may wait for room in a connection that nobody reads from, so nothing waits for the question.
+        """
+        self._silent, question = 0, None
+        try:
+            while self._silent <= QUESTIONS:
+                if self._silent and (question is None or question.done()):
+                    question = asyncio.get_running_loop().create_task(_put_question(stream), name="a question to etcd")
+                self._silent += 1
+                await waiting.pause(SILENCE)
+        finally:
+            if question is not None:
+                question.cancel()
         patience.reschedule(asyncio.get_running_loop().time())
 
     async def _check(self, position: int) -> None:
@@ -160,3 +166,8 @@ class Following:
         if self.trouble:
             log.warning("etcd at %s is followed again", self._connection.name)
         self.trouble = ""
+
+
+async def _put_question(stream: Any) -> None:
+    with suppress(rpc.AioRpcError, asyncio.InvalidStateError):  # whoever listens is told of it
+        await stream.write(requests.are_you_there())
