@@ -13,7 +13,8 @@ from typing import NoReturn
 from kube32_sim.durations import parse_duration
 from kube32_sim.election import add_election
 from kube32_sim.etcd_access import add_etcd_access
-from kube32_sim.limits import Limits, flag
+from kube32_sim.limits import Limits
+from kube32_sim.option_fields import flag
 from kube32_sim.options import BOARDS, DEFAULT_BOARD, KUBECONFIG, LINUX
 from kube32_sim.server_arguments import add_server, add_servers
 from kube32_sim.snapshot_arguments import add_snapshot

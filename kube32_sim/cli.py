@@ -14,9 +14,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NoReturn
 
 from kube32_sim.arguments import build_parser
-from kube32_sim.election import election_of
-from kube32_sim.etcd_access import etcd_access_of
-from kube32_sim.limits import limits_of
+from kube32_sim.election import Election
+from kube32_sim.etcd_access import EtcdAccess
+from kube32_sim.limits import Limits
+from kube32_sim.option_fields import taken
 from kube32_sim.options import BOARDS, DEFAULT_BOARD, CommandError, OptionError, ServeOptions, check_pace
 from kube32_sim.terminal import tell
 
@@ -67,7 +68,7 @@ def _prepare_serve(parsed: argparse.Namespace) -> Work:
     _check_name(parsed.host)
     values = {key: value for key, value in vars(parsed).items() if key not in ("command", "error")}
     try:
-        limits, election, etcd = limits_of(values), election_of(values), etcd_access_of(values)
+        limits, election, etcd = taken(Limits, values), taken(Election, values), taken(EtcdAccess, values)
     except ValueError as error:
         raise OptionError(str(error)) from None
     options = ServeOptions(**values, limits=limits, election=election, etcd=etcd)

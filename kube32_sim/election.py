@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
 
+from kube32_sim.option_fields import flag
+
 JITTER = 1.2
 """Candidates wait up to this much of the retry period longer (client-go's JitterFactor)."""
 
@@ -49,16 +51,6 @@ class Election:
         for name in ("leader_elect_resource_name", "leader_elect_resource_namespace"):
             if not getattr(self, name):
                 raise ValueError(f"{flag(name)}: is empty")
-
-
-def flag(name: str) -> str:
-    """The option of a field."""
-    return f"--{name.replace('_', '-')}"
-
-
-def election_of(values: dict[str, Any]) -> Election:
-    """Takes what is about the election out of the values of options."""
-    return Election(**{option.name: values.pop(option.name) for option in fields(Election)})
 
 
 def add_election(group: argparse._ArgumentGroup, duration: Callable[[str], float]) -> None:

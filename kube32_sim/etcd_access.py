@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+
+from kube32_sim.option_fields import flag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,15 +30,9 @@ class EtcdAccess:
         return self.etcd_cafile is not None
 
 
-def etcd_access_of(values: dict[str, Any]) -> EtcdAccess:
-    """Takes what is about etcd out of the values of options."""
-    return EtcdAccess(**{option.name: values.pop(option.name) for option in fields(EtcdAccess)})
-
-
 def add_etcd_access(group: argparse._ArgumentGroup) -> None:
     for option in fields(EtcdAccess):
-        flag = f"--{option.name.replace('_', '-')}"
-        group.add_argument(flag, type=Path, metavar="FILE", help=option.metadata["text"])
+        group.add_argument(flag(option.name), type=Path, metavar="FILE", help=option.metadata["text"])
 
 
 PLAIN = EtcdAccess()

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from kube32_sim.option_fields import flag
+
 
 def _bound(default: float, text: str, least: float = 1) -> Any:
     """A field with its option: a number, or where the default is a float, a duration in seconds."""
@@ -49,16 +51,6 @@ class Limits:
             value, least = getattr(self, bound.name), bound.metadata["least"]
             if value < least:
                 raise ValueError(f"{flag(bound.name)}: {value} is less than {least}")
-
-
-def flag(name: str) -> str:
-    """The option of a field."""
-    return f"--{name.replace('_', '-')}"
-
-
-def limits_of(values: dict[str, Any]) -> Limits:
-    """Takes the bounds out of the values of options."""
-    return Limits(**{bound.name: values.pop(bound.name) for bound in fields(Limits)})
 
 
 DEFAULTS = Limits()

@@ -10,7 +10,8 @@ import pytest
 from kube32_sim import cli
 from kube32_sim.arguments import build_parser
 from kube32_sim.cluster import Cluster
-from kube32_sim.limits import DEFAULTS, Limits, flag, limits_of
+from kube32_sim.limits import DEFAULTS, Limits
+from kube32_sim.option_fields import flag, taken
 from kube32_sim.storage.interface import Compacted
 from tests.support.objects import MAPS
 from tests.support.servers import CLONE
@@ -27,7 +28,7 @@ def test_none_may_be_nothing(name: str) -> None:
 
 def test_the_command_line_has_the_same_defaults() -> None:
     values = vars(build_parser().parse_args(["serve"]))
-    assert limits_of(values) == DEFAULTS
+    assert taken(Limits, values) == DEFAULTS
     assert not values.keys() & set(NAMES)
 
 

@@ -20,7 +20,7 @@ from kube32_sim.api.strategies.base import Context, Lookup
 from kube32_sim.api.validation.meta import validate_metadata, validate_metadata_update
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
-from kube32_sim.limits import flag
+from kube32_sim.option_fields import flag
 from kube32_sim.registry.asked import Asked, Hooks
 from kube32_sim.registry.identity import check_current, check_named, fit_namespace
 from kube32_sim.storage.interface import JsonObject

@@ -17,7 +17,8 @@ from aiohttp.http_exceptions import InvalidHeader, LineTooLong
 
 from kube32_sim.api import errors, media
 from kube32_sim.api.errors import ApiError
-from kube32_sim.limits import Limits, flag
+from kube32_sim.limits import Limits
+from kube32_sim.option_fields import flag
 from kube32_sim.server.refusals import Refusals
 
 LOOK_EVERY = 1.0

@@ -15,7 +15,8 @@ from kube32_sim.api import errors, media, paths
 from kube32_sim.api.builtin import deprecation
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.paths import Query, RequestInfo
-from kube32_sim.limits import DEFAULTS, Limits, flag
+from kube32_sim.limits import DEFAULTS, Limits
+from kube32_sim.option_fields import flag
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server import impersonation, openid
 from kube32_sim.server.accidents import tell_accident

@@ -20,7 +20,8 @@ from aiohttp import web
 from kube32_sim.api import errors
 from kube32_sim.api.paths import Query
 from kube32_sim.durations import parse_duration
-from kube32_sim.limits import Limits, flag
+from kube32_sim.limits import Limits
+from kube32_sim.option_fields import flag
 from kube32_sim.server.call import Call
 from kube32_sim.server.incoming import read_body
 from kube32_sim.server.turns import Turns

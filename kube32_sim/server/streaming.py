@@ -19,7 +19,8 @@ from aiohttp import HttpVersion11, web
 from kube32_sim.api import errors
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.clock import RealClock, turn
-from kube32_sim.limits import DEFAULTS, Limits, flag
+from kube32_sim.limits import DEFAULTS, Limits
+from kube32_sim.option_fields import flag
 from kube32_sim.registry.reading import list_page
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server.forms import Form, frames_of

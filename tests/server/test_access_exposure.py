@@ -15,7 +15,7 @@ from kube32_sim.kubeconfig import Access, find_access, write_kubeconfig
 from kube32_sim.options import OptionError, ServeOptions
 from kube32_sim.registry.tokens import Tokens
 from kube32_sim.server.authentication import read_tokens, token_to_show
-from kube32_sim.server.browsers import NO_PAGE, PAGE, harden, page_headers
+from kube32_sim.server.browsers import NO_PAGE
 from kube32_sim.server.exposure import check_exposure
 from tests.support.wire import Wire
 
@@ -191,13 +191,3 @@ async def test_what_is_no_request_gets_no_page(wire: Wire, junk: bytes) -> None:
     answer = await wire.answer()
     assert (answer.status, answer.header("Content-Security-Policy")) == (400, NO_PAGE)
     assert answer.header("Content-Type").startswith(("text/plain", "application/json"))
-
-
-def test_a_page_has_a_policy_of_its_own() -> None:
-    from multidict import CIMultiDict
-
-    headers = CIMultiDict(page_headers("text/html; charset=utf-8"))
-    harden(headers)
-    assert (headers["Content-Security-Policy"], headers["X-Content-Type-Options"]) == (PAGE, "nosniff")
-    assert "unsafe" not in PAGE
-    assert {"default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"} <= set(PAGE.split("; "))
