@@ -55,6 +55,7 @@ ALLOWED = {
     "kube32_sim/storage/etcd/following.py": {"time", "asyncio.timeout"},
     "kube32_sim/storage/etcd/waiting.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/storage/sqlite/journal.py": {"kube32_sim.clock.RealClock"},
+    "kube32_sim/importing/snapshots.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/clock_command.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/snapshot/saving.py": {"kube32_sim.clock.RealClock"},
 }

@@ -1,8 +1,8 @@
 """`POST /apis/sim.kube32.io/v1alpha1/snapshots`: a snapshot is loaded, in parts that a request can hold.
 
 The parts of one load have the same name.  Each is looked at when it comes, and kept aside; nothing is stored before the
-last one is here, and nothing at all where one has a problem.  A load that nobody goes on with is forgotten when others
-begin.
+last one is here, and nothing at all where one has a problem.  A load that nobody goes on with is forgotten after a
+while, or when others begin.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from kube32_sim.api import errors
 from kube32_sim.api.errors import ApiError, FieldError
 from kube32_sim.api.own import API_VERSION, GROUP
-from kube32_sim.clock import END, VirtualClock, parse_time
+from kube32_sim.clock import END, RealClock, VirtualClock, parse_time
 from kube32_sim.importing.conflicts import OnConflict
 from kube32_sim.importing.judging import JsonObject, Judge, Judged, LeftOut, Problem
 from kube32_sim.importing.storing import How, Outcome, Storing
@@ -34,6 +34,10 @@ MOST_LOADS = 4
 """Begun at a time: another one takes the place of the longest begun."""
 MOST_BYTES = 1 << 30
 """Kept aside for all of them."""
+BYTES_OF_NAMES = 400
+"""That Python needs to know an object by its key and its uid, besides their letters."""
+PATIENCE = 600.0
+"""Seconds, of the time outside, until a load of which no part has come meanwhile is forgotten."""
 
 
 @dataclass(slots=True)
@@ -45,12 +49,22 @@ class _Load:
     objects: list[Judged] = field(default_factory=list)
     lines: int = 0
     parts: int = 0
-    size: int = 0
+    kept: int = 0
+    """Bytes of the objects."""
+    known: int = 0
+    """Bytes of what they are known by."""
     broken: bool = False
     digest: int = 0
     keys: set[tuple[Storage, str]] = field(default_factory=set)
     uids: set[str] = field(default_factory=set)
     left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    call_off: Callable[[], object] = lambda: None
+    """That it is forgotten."""
+
+    @property
+    def size(self) -> int:
+        return self.kept + self.known
 
     def take(self, data: bytes) -> list[FieldError]:
         """Look at a part; answers what is wrong with it, by `spec.lines[N]`, where N counts through all parts."""
@@ -68,7 +82,7 @@ class _Load:
                 failures += [_placed(number, failure) for failure in problem.failures]
         if failures:
             self.broken = True
-            self.objects, self.size = [], 0
+            self.objects, self.kept = [], 0
         return failures
 
     def _keep(self, judged: Judged, obj: JsonObject) -> None:
@@ -79,11 +93,12 @@ class _Load:
             raise Problem([errors.duplicate("metadata.uid", judged.uid)])
         self.keys.add(place)
         self.uids.add(judged.uid)
+        self.known += len(judged.key) + len(judged.uid) + BYTES_OF_NAMES
         self.translator.see(judged.row, obj)
         if not self.broken:
             self.objects.append(judged)
             self.digest = zlib.crc32(judged.raw, self.digest)
-            self.size += len(judged.raw)
+            self.kept += len(judged.raw)
 
     def notes(self) -> list[str]:
         notes = [f"{what}: {number} left out: {why}" for (what, why), number in self.left_out.items()]
@@ -116,6 +131,7 @@ class Snapshots:
         self._played = frozenset(played)
         self._max_bytes = max_bytes
         self._loads: dict[str, _Load] = {}
+        self._real = RealClock()
         self._under_way: set[asyncio.Task[JsonObject]] = set()
 
     async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
@@ -130,11 +146,11 @@ class Snapshots:
         if failures:
             raise _invalid(failures)
         if sum(other.size for other in self._loads.values()) > MOST_BYTES:
-            del self._loads[name]
+            self._forget(name)
             raise errors.too_large(f"loads together have more than {MOST_BYTES} bytes; load less at a time")
         if spec.get("more"):
             return _answer(name, "Staged", Outcome())
-        del self._loads[name]
+        self._forget(name)
         if load.broken:
             raise errors.conflict(GROUP, PLURAL, name, "a part of it had a problem; nothing was loaded")
         if spec.get("strict") and (load.left_out or load.judge.unknown):
@@ -148,9 +164,9 @@ class Snapshots:
     def _load(self, name: str, spec: JsonObject) -> _Load:
         part = spec.get("part", 0)
         if part == 0:
-            self._loads.pop(name, None)
+            self._forget(name)
             while len(self._loads) >= MOST_LOADS:
-                del self._loads[next(iter(self._loads))]
+                self._forget(next(iter(self._loads)))
             registry = self._registry
             judge = Judge(registry.table, registry.lookup, registry.clock.timestamp(), self._computed, self._max_bytes)
             self._loads[name] = _Load(judge)
@@ -160,7 +176,14 @@ class Snapshots:
             why = f"part {part} of it came, and part {expected} was expected; begin anew with part 0"
             raise errors.conflict(GROUP, PLURAL, name, why)
         load.parts += 1
+        load.call_off()
+        load.call_off = self._real.call_at(self._real.now() + PATIENCE, lambda: self._forget(name))
         return load
+
+    def _forget(self, name: str) -> None:
+        load = self._loads.pop(name, None)
+        if load is not None:
+            load.call_off()
 
     async def _finish(
         self, asked: Asked, spec: JsonObject, load: _Load, policy: OnConflict, time: float | None

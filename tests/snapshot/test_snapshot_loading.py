@@ -12,9 +12,11 @@ from kube32_sim import Cluster
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import NAMESPACES, PODS, Resource
 from kube32_sim.http_client import HttpClient
+from kube32_sim.importing import snapshots
 from kube32_sim.options import CommandError
 from tests.snapshot.loads import config_map, load_objects, owner_reference
 from tests.support.http import Http
+from tests.support.waiting import eventually
 
 JsonObject = dict[str, Any]
 
@@ -267,6 +269,27 @@ async def test_loads_that_nobody_goes_on_with_are_forgotten(cluster: Cluster) ->
     with pytest.raises(ApiError, match="part 0 was expected"):
         await post(cluster, "load-0", part=1, lines=LINE % "b")
     assert (await post(cluster, "load-5", part=1, lines=LINE % "b"))["status"]["loaded"] == 2
+
+
+async def test_a_load_that_nobody_goes_on_with_is_forgotten_after_a_while(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "PATIENCE", 0.05)
+    await post(cluster, "one", part=0, more=True, lines=LINE % "a")
+    staged = cluster._snapshots
+    assert staged is not None
+    await eventually(lambda: not staged._loads, "it is forgotten")
+    with pytest.raises(ApiError, match="begin anew with part 0"):
+        await post(cluster, "one", part=1, lines=LINE % "b")
+
+
+async def test_all_that_a_load_keeps_counts(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the names by which the rest of a load with a problem is looked at."""
+    monkeypatch.setattr(snapshots, "MOST_BYTES", 5 * snapshots.BYTES_OF_NAMES)
+    with pytest.raises(ApiError, match=r"spec\.lines\[3\]"):
+        await post(cluster, "one", part=0, more=True, lines=LINE % "a" + LINE % "b" + LINE % "c" + '{"kind":')
+    with pytest.raises(ApiError, match="loads together have more than"):
+        await post(cluster, "one", part=1, more=True, lines=LINE % "d" + LINE % "e")
 
 
 async def test_only_administrators_load() -> None:

@@ -110,10 +110,15 @@ class Deaf:
     """A store that does not hear what etcd tells it, until it is told again."""
 
     def __init__(self, store) -> None:
+        self._store = store
         self._following = store._following
         self._hear = self._following._hear
         self._missed: list = []
         self._following._hear = self._missed.append
+
+    def waits(self) -> bool:
+        """For something to be heard."""
+        return bool(self._store._waiting or self._store._curious)
 
     def hears_again(self) -> None:
         for response in self._missed:
@@ -124,7 +129,7 @@ class Deaf:
 async def answered_late(deaf: Deaf, work):
     """The outcome of what a store can answer only when it has heard what it missed."""
     task = asyncio.ensure_future(work)
-    await asyncio.sleep(0.02)
+    await eventually(lambda: deaf.waits() or task.done(), "it waits")
     assert not task.done(), "it did not know what it answered"
     deaf.hears_again()
     return await task
@@ -249,7 +254,7 @@ async def test_a_decision_makes_several_writes_and_its_tasks_are_no_part_of_it_a
         await other.create(MAPS, "a/y", config_map("y"))
     deaf = Deaf(one)
     begin.set()
-    await asyncio.sleep(0.02)
+    await eventually(lambda: task.done() or deaf.waits(), "its write is made")
     deaf.hears_again()
     await task  # not outrun by the other's decision: it decides nothing
 
