@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube32_sim.client import PODS, Client, Unreachable, WatchEvent
-from kube32_sim.clock import Clock
+from kube32_sim.clock import Clock, turn
 from kube32_sim.ids import Ids
 from kube32_sim.kubelet.boards import Profile
 from kube32_sim.kubelet.follow import attempt, follow
@@ -27,6 +27,8 @@ JsonObject = dict[str, Any]
 
 RENEWALS = 3
 """How often a lease is renewed while it lasts."""
+STRIDE = 8
+"""Pods that are tended before others have a turn: a machine may have thousands that are due at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,10 @@ class Board:
             await self._wait_for_work()
             if self._node.fault != self._fault:
                 await self._fault_changed(self._node.fault)
-            for entry in self._pods.due() if self._fault != "stopped" else ():
+            for number, entry in enumerate(self._pods.due() if self._fault != "stopped" else (), 1):
                 await self._tend(entry)
+                if number % STRIDE == 0:
+                    await turn()
             await self._report()
 
     async def _try_to_register(self) -> None:

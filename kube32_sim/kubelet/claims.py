@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from kube32_sim.api import quantity
@@ -57,6 +58,7 @@ def _amount(name: str, text: Any) -> int:
     return -(-value // KIB) * KIB if name in IN_KIB else value
 
 
+@lru_cache(maxsize=1024)
 def named_unit(resource: str) -> Unit | None:
     """The counted resource that a named one is a unit of, and its number: `esp32.io/gpio-5` is ("esp32.io/gpio", 5).
 

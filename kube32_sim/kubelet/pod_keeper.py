@@ -165,6 +165,8 @@ class PodKeeper:
 
         silent: the board is cut off; the pod goes on, and what there is to tell waits.
         """
+        if self._entries.get(_key(entry.pod)) is not entry:
+            return  # it has gone since it was due
         entry.due = None
         if entry.life is None:
             self._take_on(entry)
