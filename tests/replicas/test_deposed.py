@@ -30,7 +30,7 @@ def options(etcd: Etcd, prefix: str, **more: object) -> ServeOptions:
 
 async def test_it_writes_nothing(etcd: Etcd, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Its loops go on, for it never looks at the lease again: without fencing each pod would be made twice."""
-    caplog.set_level(logging.WARNING)
+    caplog.set_level(logging.DEBUG, "kube32_sim.runtime.loop")
     async with Cluster(options(etcd, "deposed")) as old:
         assert old.candidate is not None
         blind = old.candidate.elector
