@@ -80,7 +80,7 @@ def told() -> list[str]:
 
 
 ELSEWHERE = ("is gone, and", "Read-only file system", "cannot be written")
-"""Messages of the table that take a disk of their own: `tests/storage/test_sqlite_places.py` and `test_sqlite_moved.py`."""
+"""Messages of the table that take a disk of their own: see `tests/storage/test_sqlite_places.py` and its neighbours."""
 
 
 def _unescaped(pattern: str) -> str:
