@@ -109,6 +109,8 @@ async def lag(bench: Bench) -> list[Figure]:
     written, lags = {}, []
     async with _etcd() as etcd:
         one, other = await _store(etcd, "/lag"), await _store(etcd, "/lag")
+        await one.create(MAPS, "default/first", _object("first"))
+        await other.heard(one.revision, 10)  # etcd takes a tenth of a second to know a watcher
         heard: dict[str, float] = {}
 
         def hear(event: Event) -> None:
