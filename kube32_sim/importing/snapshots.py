@@ -12,6 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
+from math import ceil
 
 from kube32_sim.api import errors
 from kube32_sim.api.errors import ApiError, FieldError
@@ -215,7 +216,7 @@ class Snapshots:
         clock = self._registry.clock
         if time is None or not isinstance(clock, VirtualClock) or time <= clock.now():
             return []
-        clock.set_on(time)
+        clock.set_on(ceil(time))  # loops and leases count in whole seconds from here, as from a fresh clock
         await self._registry.store.keep_time(clock.now())
         return [f"the virtual clock was set to {clock.timestamp()}, the time of the snapshot"]
 

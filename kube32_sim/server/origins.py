@@ -71,6 +71,8 @@ class Origins:
             return
         page = f", and this one is of {_shown(origin)}" if origin else ""
         name = "" if site or ASKS_FIRST in headers else _machine(origin)
+        if name in self._names or self._is_own_address(name):
+            name = ""  # another program's page on the same machine
         told = f"; if that is a proxy in front of this server, start it with --allowed-host {name}" if name else ""
         raise _refused(f"pages of other sites may not send requests to this server{page}{told}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,17 @@ async def test_what_was_left_out_or_changed_is_told(cluster: Cluster) -> None:
         "4 nodes are run by the simulator from now on",
     ]
     assert done.loaded == 48
+
+
+async def test_the_clock_goes_on_at_a_whole_second(cluster: Cluster, tmp_path: Path) -> None:
+    """Loops look every half second: a node that is lost in the moment of the load is given up after 330 s sharp."""
+    header = {"apiVersion": "sim.kube32.io/v1alpha1", "kind": "Snapshot", "spec": {"time": "2026-03-02T10:15:03.4Z"}}
+    file = tmp_path / "state.jsonl"
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
+    file.write_text("\n".join(map(json.dumps, (header, namespace))))
+    await load_files(cluster, str(file))
+    assert cluster.clock.timestamp() == "2026-03-02T10:15:04Z"
+    assert cluster.clock.now() == int(cluster.clock.now())
 
 
 async def test_pods_stay_where_they_are(cluster: Cluster) -> None:
