@@ -143,7 +143,8 @@ async def test_the_refusal_names_the_option_only_where_it_helps(called: Cluster)
             sent = {"Host": "localhost:6443", "Origin": "http://dash.example:3000", **headers}
             await wire.send(head(f"OPTIONS {NAMESPACES} HTTP/1.1", sent))
             assert (await wire.answer()).json()["message"] == said + more
-    for origin in ("http://localhost:3000", "http://127.0.0.1:8000"):  # another program's page here: no option lets it in
+    # another program's page on this machine: no option lets it in
+    for origin in ("http://localhost:3000", "http://127.0.0.1:8000"):
         async with connected(called.port) as wire:
             await wire.send(head(f"GET {NAMESPACES} HTTP/1.1", {"Host": "localhost:6443", "Origin": origin}))
             assert (await wire.answer()).json()["message"] == said.replace("http://dash.example:3000", origin)
