@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-EACH = 4
+EACH = 8
 """Writes that begin in one turn: some two milliseconds."""
 
 
