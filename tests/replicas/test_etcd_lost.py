@@ -57,7 +57,7 @@ def test_it_comes_back(tmp_path: Path, manner: str, seconds: float) -> None:
             until(lambda: not answers(etcd), "etcd has stopped")
             etcd.kill()
         else:
-            os.kill(etcd.pid, signal.SIGSTOP)
+            etcd.pause()
         gone = time.monotonic()
         for number, client in enumerate(clients):
             until(lambda c=client, n=number: refused(c, f"lost-{n}"), "a write is refused")
@@ -69,7 +69,7 @@ def test_it_comes_back(tmp_path: Path, manner: str, seconds: float) -> None:
         if manner == "stopped":
             etcd.start()
         else:
-            os.kill(etcd.pid, signal.SIGCONT)
+            etcd.go_on()
         for number, client in enumerate(clients):
             until(lambda c=client, n=number: not refused(c, f"back-{n}"), "writes go on")
         replicas.leader()

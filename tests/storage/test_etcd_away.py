@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
-import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -79,14 +77,14 @@ async def test_of_a_write_without_an_answer_it_is_said_that_it_may_have_been_sto
 ) -> None:
     store = await stores.open()
     store._etcd.patience = 0.3
-    os.kill(own_etcd.pid, signal.SIGSTOP)
+    own_etcd.pause()
     try:
         with pytest.raises(Unavailable, match=r"no answer within 0\.3 s; what was to be written may or may not have"):
             await store.create(MAPS, "a/x", config_map("x"))
         with pytest.raises(Unavailable, match=r"no answer within 0\.3 s$"):
             await store.keep("key", bytes)
     finally:
-        os.kill(own_etcd.pid, signal.SIGCONT)
+        own_etcd.go_on()
     store._etcd.patience = 5.0
     await store.create(MAPS, "a/y", config_map("y"))
     store.check()
@@ -101,12 +99,12 @@ async def test_an_etcd_that_hangs_is_noticed_although_nobody_writes(
     monkeypatch.setattr(store._following, "_hear", answers.append)
     await eventually(lambda: len(answers) > 4, "etcd is asked, and answers")
     assert store.trouble == ""
-    os.kill(own_etcd.pid, signal.SIGSTOP)
+    own_etcd.pause()
     try:
         await eventually(lambda: store.trouble, "that it hangs is noticed", following.QUESTIONS + 2)
         assert store.trouble == f"etcd at 127.0.0.1:{own_etcd.port} is not followed: it does not answer"
     finally:
-        os.kill(own_etcd.pid, signal.SIGCONT)
+        own_etcd.go_on()
     await eventually(lambda: not store.trouble, "it is followed again")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -91,6 +92,14 @@ class Etcd:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def pause(self) -> None:
+        """It hangs, once this has returned."""
+        os.kill(self.pid, signal.SIGSTOP)
+        os.waitpid(self.pid, os.WUNTRACED)
+
+    def go_on(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
 
     @property
     def pid(self) -> int:
