@@ -32,8 +32,8 @@ VENV = os.path.join(CLONE, ".venv")
 WINDOWS = os.name == "nt"
 PYTHON = os.path.join(VENV, "Scripts", "python.exe") if WINDOWS else os.path.join(VENV, "bin", "python")
 
-PARALLEL = ("-n", "auto", "--maxprocesses=4", "--dist=worksteal")
-"""The tests run on as many processors as there are, up to four; `test -n 0` is for a debugger."""
+PARALLEL = ("-n", str(min(4, (os.cpu_count() or 1) + 1)), "--dist=worksteal")
+"""The tests run in one process more than there are processors, since many wait for others; `test -n 0`: a debugger."""
 CLIENT_TESTS = (os.path.join("tests", "clients"), os.path.join("tests", "conformance", "test_kubectl.py"))
 PROGRAM = "KUBE32_SIM_PROGRAM"
 """Environment variable: how usage lines call the program (see kube32_sim/arguments.py)."""

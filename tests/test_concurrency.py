@@ -18,7 +18,7 @@ from tests.support.crowd import GROUPS, NAMESPACES, NODES, SHARED, Watcher, Writ
 from tests.support.servers import Server
 from tests.support.truth import Selection, Truth
 
-SECONDS = 20.0
+SECONDS = 12.0
 WRITERS = 50
 WATCHERS = 50
 PATIENCE = 30.0

@@ -70,7 +70,7 @@ LONG = pytest.mark.soak
 @pytest.mark.parametrize(
     ("number", "lease"),
     [
-        (signal.SIGKILL, 6),
+        pytest.param(signal.SIGKILL, 6, marks=LONG),
         pytest.param(signal.SIGKILL, 15, marks=LONG),
         pytest.param(signal.SIGSTOP, 15, marks=LONG),  # it takes connections, and says nothing
     ],

@@ -44,7 +44,7 @@ LONG = pytest.mark.soak
 
 @pytest.mark.parametrize(
     ("manner", "seconds"),
-    [("stopped", 3.0), pytest.param("stopped", 30.0, marks=LONG), pytest.param("silent", 30.0, marks=LONG)],
+    [("stopped", 1.0), pytest.param("stopped", 30.0, marks=LONG), pytest.param("silent", 30.0, marks=LONG)],
 )
 def test_it_comes_back(tmp_path: Path, manner: str, seconds: float) -> None:
     with running_etcd(tmp_path) as etcd, running_replicas(tmp_path, etcd.url, 2, *SHORT, "--nodes", "1") as replicas:
