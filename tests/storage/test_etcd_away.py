@@ -18,7 +18,7 @@ from kube32_sim.storage.interface import Compacted, StoreError, Unavailable
 from tests.storage.test_etcd_store import config_map, counted
 from tests.storage.test_store_model import MAPS
 from tests.support.etcd import Etcd, Stores, running_etcd, stores_on
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 
 @pytest.fixture
@@ -70,6 +70,26 @@ async def test_what_is_written_while_a_store_hears_nothing_is_heard_afterwards(s
     one._following.start()
     await stores.agree()
     assert [e.stored.key for e in one.events_since(MAPS, 0 + one.oldest(MAPS))] == [f"a/{n}" for n in range(10)]
+
+
+async def test_what_is_known_not_to_answer_is_sent_nothing_that_it_would_store_later(
+    stores: Stores, own_etcd: Etcd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "SILENCE", 0.1)
+    store = await stores.open()
+    own_etcd.pause()
+    try:
+        await eventually(lambda: store.trouble, "that it hangs is noticed")
+        with pytest.raises(Unavailable, match=r"; nothing was written$"):
+            await store.create(MAPS, "a/refused", config_map("refused"))
+        monkeypatch.setattr("kube32_sim.storage.etcd.store.RETURN", PATIENCE)
+        waits = asyncio.create_task(store.create(MAPS, "a/waited", config_map("waited")))
+        await asyncio.sleep(0)
+    finally:
+        own_etcd.go_on()
+    await waits
+    assert [stored.name for stored in store.list(MAPS)] == ["waited"]
+    assert not store._following._waiting
 
 
 async def test_of_a_write_without_an_answer_it_is_said_that_it_may_have_been_stored(
@@ -208,6 +228,7 @@ async def test_what_has_lost_its_data_is_not_written_to(stores: Stores, own_etcd
     store = await stores.open()
     for number in range(5):
         await store.create(MAPS, f"a/{number}", config_map(str(number)))
+    await store._following.stop()  # so nobody has noticed it before the first write
     own_etcd.kill()
     shutil.rmtree(own_etcd.directory / "data")
     own_etcd.start()
@@ -217,7 +238,6 @@ async def test_what_has_lost_its_data_is_not_written_to(stores: Stores, own_etcd
             await store.create(MAPS, "a/new", config_map("new"))
         return caught.value.message
 
-    await eventually(lambda: "restart kube32-sim" in store.trouble, "that is noticed")
     where = "has lost data that was seen here before; restart kube32-sim"
     assert where in await refused()
     again = await stores.open()
@@ -225,5 +245,7 @@ async def test_what_has_lost_its_data_is_not_written_to(stores: Stores, own_etcd
     for number in range(store.revision):  # its revisions are beyond those of before
         await again.create(MAPS, f"b/{number}", config_map(str(number)))
     assert f"{where}; nothing was written" in await refused()
-    await eventually(lambda: "what was seen here before has gone" in store.trouble, "it is still noticed")
+    store._following.start()
+    await eventually(lambda: "what was seen here before has gone" in store.trouble, "it is noticed")
+    assert (await refused()).endswith("so it has lost data; restart kube32-sim; nothing was written")
     assert {stored.namespace for stored in store.list(MAPS)} == {"a"}, "nor is it followed"

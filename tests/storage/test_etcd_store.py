@@ -179,6 +179,7 @@ async def test_a_decision_that_another_has_outrun_is_made_anew(stores: Stores) -
             await answered_late(deaf, other.create(MAPS, "a/z", config_map("z")))
         assert other.get(MAPS, "a/y") is not None, "who decides anew knows what outran him"
         await other.create(MAPS, "a/z", config_map("z"))
+    await stores.agree()
     deaf, asked = Deaf(other), []
     async with one.deciding("seats"):
         await one.create(MAPS, "a/w", config_map("w"))
@@ -413,8 +414,9 @@ async def test_a_guard_that_somebody_has_removed_stops_nobody(stores: Stores) ->
 
 
 async def test_who_is_served_from_what_has_been_deleted_is_told(stores: Stores, caplog) -> None:
-    store = await stores.open()
-    await store.create(MAPS, "a/x", config_map("x"))
+    store, other = await stores.open(), await stores.open()
+    await other.create(MAPS, "a/x", config_map("x"))
+    await stores.agree()  # so it follows what happens, and hears of the deletion
     everything = rpc.RequestOp(
         request_delete_range=rpc.DeleteRangeRequest(key=store.keys.root, range_end=store.keys.end)
     )

@@ -8,7 +8,8 @@ import signal
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
+from http.client import HTTPConnection, HTTPException
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +48,7 @@ class Etcd:
     def __init__(self, directory: Path, tls: Sequence[str] = ()) -> None:
         self.directory = directory
         self._tls = tls
-        self.port, self._peer = _free_port(), _free_port()
+        self.port, self._peer, self._health = _free_port(), _free_port(), _free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -68,6 +69,7 @@ class Etcd:
                     *("--data-dir", str(self.directory / "data")),
                     *("--listen-client-urls", client, "--advertise-client-urls", client),
                     *("--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer),
+                    *("--listen-metrics-urls", f"http://127.0.0.1:{self._health}"),  # which has /health, without TLS
                     *self._tls,
                     *("--initial-cluster", f"default={peer}", "--logger", "zap", "--log-level", "warn"),
                 ],
@@ -75,15 +77,17 @@ class Etcd:
                 stdout=log,
                 stderr=log,
             )
-        until(self._answers, "etcd answers")
+        until(self._is_healthy, "etcd answers")
 
-    def _answers(self) -> bool:
+    def _is_healthy(self) -> bool:
+        """It has a leader; it listens well before that."""
         assert self._process is not None
         assert self._process.poll() is None, (self.directory / "etcd.log").read_text(errors="replace")
         try:
-            with socket.create_connection(self.endpoint, timeout=1):
-                return True
-        except OSError:
+            with closing(HTTPConnection("127.0.0.1", self._health, timeout=1)) as connection:
+                connection.request("GET", "/health")
+                return connection.getresponse().status == 200
+        except (OSError, HTTPException):
             return False
 
     def kill(self) -> None:

@@ -59,6 +59,7 @@ class Following:
         self._hear = hear
         self._begin_anew = begin_anew
         self._task: asyncio.Task[None] | None = None
+        self._waiting: set[asyncio.Future[None]] = set()
         self._silent = 0
         """Looks at which nothing had been heard since the one before."""
 
@@ -69,6 +70,17 @@ class Following:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+
+    async def is_well(self, seconds: float) -> bool:
+        """Whether etcd is followed; where it is not, it may come back within so many seconds."""
+        if not self.trouble:
+            return True
+        back: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(back)
+        try:
+            return await waiting.patient(back, seconds)
+        finally:
+            self._waiting.discard(back)
 
     async def _run(self) -> None:
         pause = FIRST_PAUSE
@@ -99,7 +111,6 @@ class Following:
     async def _follow(self) -> None:
         """Until the watch ends, which is always an exception."""
         position = self._position()
-        await self._check(position)
         stream: Any = self._connection.watch()
         try:
             async with asyncio.timeout(self._connection.patience) as patience:
@@ -107,7 +118,7 @@ class Following:
                 patience.reschedule(None)
                 asking = asyncio.get_running_loop().create_task(self._ask(stream, patience), name="asking etcd")
                 try:
-                    await self._listen(stream)
+                    await self._listen(stream, position)
                 finally:
                     asking.cancel()
         except TimeoutError:
@@ -118,14 +129,15 @@ class Following:
         await self._begin_anew()
         raise _Ended("its history was compacted")
 
-    async def _listen(self, stream: Any) -> None:
-        """Hand on what is told.  Answers when etcd no longer knows what comes next."""
+    async def _listen(self, stream: Any, position: int) -> None:
+        """Hand on what is told after a position.  Answers when etcd no longer knows what comes next."""
         while True:
             response = await stream.read()
             self._silent = 0
             if response is aio.EOF:
                 raise _Ended("it has ended the watch")
-            if response.created:
+            if response.created:  # not before: the watch could have been taken by one that came after who was checked
+                await self._check(position)
                 self._well()
             if response.compact_revision:
                 return
@@ -166,6 +178,9 @@ class Following:
         if self.trouble:
             log.warning("etcd at %s is followed again", self._connection.name)
         self.trouble = ""
+        for back in self._waiting:
+            if not back.done():
+                back.set_result(None)
 
 
 async def _put_question(stream: Any) -> None:

@@ -51,6 +51,8 @@ log = logging.getLogger(__name__)
 
 PAGE = 500
 """Keys that are read at once."""
+RETURN = 1.0
+"""Seconds that a write waits for an etcd that is away: another member answers well before that."""
 REACH = 3.0
 """Seconds that a request waits for a revision that others were told of (as upstream)."""
 COMPACTION = 300.0
@@ -257,7 +259,12 @@ class EtcdStore(Cache):
     async def _transact(
         self, place: Place, current: StoredObject | None, wanted: Transaction, write: Pending | None
     ) -> int:
-        """The revision of a write; 0 where it was outrun.  Raises Outrun, Deposed, Unavailable."""
+        """The revision of a write; 0 where it was outrun.  Raises Outrun, Deposed, Unavailable.
+
+        An etcd that is known not to answer is sent nothing: it might store that long after we said that it has failed.
+        """
+        if not await self._following.is_well(RETURN):
+            raise Unavailable(f"{self.trouble}; nothing was written")
         at = current.revision if current is not None else 0
         name, before, origin = self.keys.object(*place), self.revision, self._following.origin
         wanted.if_at(name, at).else_look(name)
