@@ -47,11 +47,16 @@ class _Nowhere(Decoded):
 
 
 class Pending:
-    """A write under way.  stored: becomes the cache's object, which spares decoding what etcd tells of it."""
+    """A write under way.  stored: becomes the cache's object, which spares decoding what etcd tells of it.
 
-    __slots__ = ("content", "settled", "stored")
+    name: its key in etcd.
+    """
 
-    def __init__(self, stored: StoredObject) -> None:
+    __slots__ = ("content", "name", "place", "settled", "stored")
+
+    def __init__(self, name: bytes, stored: StoredObject) -> None:
+        self.name = name
+        self.place: Place = stored.storage, stored.key
         self.stored = stored
         self.content = stored.content()
         self.settled = False
@@ -88,7 +93,7 @@ class Cache(MemoryStore):
 
     def bucket(self, storage: Storage) -> Bucket:
         try:
-            return super().bucket(storage)
+            return self._buckets[storage]
         except KeyError:  # objects of a custom type may be known before its definition is served
             self._types.expect(storage)
             return super().bucket(storage)
@@ -221,8 +226,8 @@ class Cache(MemoryStore):
         """obj: the store's from now on."""
         values = bucket.values(obj)
         stored = StoredObject(bucket.storage, key, obj, self.revision + 1, bucket.row.fields, values, self._nowhere)
-        made = Pending(stored)
-        self._pending.setdefault(self.keys.object(bucket.storage, key), []).append(made)
+        made = Pending(self.keys.object(bucket.storage, key), stored)
+        self._pending.setdefault(made.name, []).append(made)
         return made
 
     def settle(self, write: Pending, revision: int) -> None:
@@ -232,12 +237,10 @@ class Cache(MemoryStore):
             write.stored.settle(revision, self._decoded)
 
     def end(self, write: Pending) -> None:
-        name = self.keys.object(write.stored.storage, write.stored.key)
-        others = [other for other in self._pending[name] if other is not write]
-        if others:
-            self._pending[name] = others
-        else:
-            del self._pending[name]
+        pending = self._pending[write.name]
+        pending.remove(write)
+        if not pending:
+            del self._pending[write.name]
 
     # waiting
 

@@ -6,7 +6,7 @@ been written nevertheless.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,12 +78,17 @@ class Connection:
         """The present member is of no use: ask another from now on."""
         self._current = (self._current + 1) % len(self._members)
 
-    async def txn(self, request: Message) -> Message:
+    def txn(self, request: Message) -> Awaitable[Message]:
         """Raises Unavailable: the transaction may have been made nevertheless, and the message says so then."""
-        return await self._call("Txn", request, writes=True)
+        return self._call("Txn", request, writes=True)
 
-    async def range(self, request: Message) -> Message:
-        return await self._call("Range", request)
+    def look(self, request: Message) -> Awaitable[Message]:
+        """A transaction that only looks.  Raises Unavailable."""
+        return self._call("Txn", request)
+
+    def range(self, request: Message) -> Awaitable[Message]:
+        """Raises Unavailable."""
+        return self._call("Range", request)
 
     async def compact(self, request: Message) -> None:
         await self._call("Compact", request)

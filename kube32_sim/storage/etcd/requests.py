@@ -15,7 +15,7 @@ Message = Any
 
 
 class Transaction:
-    """Compares, what is written if all of them hold, and what is looked at if one does not; `message` is it.
+    """Compares, what is done if all of them hold, and what is looked at if one does not; `message` is it.
 
     Filled in place: messages put into messages are copied, and every write of an object makes one of these.
     """
@@ -51,12 +51,26 @@ class Transaction:
         self.message.success.add().request_delete_range.key = key
         return self
 
-    def else_look(self, key: bytes, *, whole: bool = False) -> Transaction:
+    def look(self, key: bytes, *, whole: bool = False) -> Transaction:
         """The revision of a key's last write; whole: its value too."""
-        look = self.message.failure.add().request_range
+        look = self.message.success.add().request_range
         look.key = key
         look.keys_only = not whole
         return self
+
+    def else_look(self, key: bytes) -> Transaction:
+        """A key's value and the revision of its last write."""
+        self.message.failure.add().request_range.key = key
+        return self
+
+    def merge(self, encoded: bytes) -> Transaction:
+        """With all that another has, which was encoded once because many have it."""
+        self.message.MergeFromString(encoded)
+        return self
+
+    def encoded(self) -> bytes:
+        """For `merge`."""
+        return bytes(self.message.SerializeToString())
 
 
 def found(response: Message, place: int) -> Message | None:
@@ -72,7 +86,7 @@ def revision_found(response: Message, place: int) -> int:
 
 
 def one(key: bytes, *, whole: bool = False) -> Message:
-    """The same as `else_look`, alone."""
+    """The same as `look`, alone."""
     return rpc.RangeRequest(key=key, keys_only=not whole)
 
 

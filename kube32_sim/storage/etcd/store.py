@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,8 @@ class EtcdStore(Cache):
     def __init__(self, table: ResourceTable, clock: Clock, connection: Connection, prefix: str, **history: Any) -> None:
         super().__init__(table, clock, Keys(prefix), **history)
         self._etcd = connection
+        self._if_same_history = b""
+        """Of every write's transaction: encoded, as it is the same for all."""
         self._following = Following(connection, self.keys, lambda: self.revision, self.hear, self._begin_anew)
         self._compacting: asyncio.Task[None] | None = None
 
@@ -89,7 +91,8 @@ class EtcdStore(Cache):
         try:
             connection.open()
             await store._check_format()
-            store._following.origin = await store.keep(ORIGIN, lambda: Ids().uid().encode())
+            origin = store._following.origin = await store.keep(ORIGIN, lambda: Ids().uid().encode())
+            store._if_same_history = Transaction().if_says(store.keys.origin, origin).encoded()
             kvs, revision = await store._read()
             store.load(kvs, revision)
         except Unavailable as error:
@@ -122,7 +125,7 @@ class EtcdStore(Cache):
 
     async def _check_format(self) -> None:
         name = self.keys.format
-        begun = Transaction().if_at(name, 0).put(name, FORMAT).else_look(name, whole=True)
+        begun = Transaction().if_at(name, 0).put(name, FORMAT).else_look(name)
         response = await self._etcd.txn(begun.message)
         kv = None if response.succeeded else requests.found(response, 0)
         if kv is not None and kv.value != FORMAT:
@@ -171,7 +174,7 @@ class EtcdStore(Cache):
         if kvs:
             return bytes(kvs[0].value)
         made = make()
-        first = Transaction().if_at(key, 0).put(key, made).else_look(key, whole=True)
+        first = Transaction().if_at(key, 0).put(key, made).else_look(key)
         response = await self._etcd.txn(first.message)
         kv = None if response.succeeded else requests.found(response, 0)
         return made if kv is None else bytes(kv.value)
@@ -241,70 +244,88 @@ class EtcdStore(Cache):
 
     async def _made(self, write: Pending, current: StoredObject | None) -> bool:
         """Make a create or update; False where it was outrun, and the cache has heard of what outran it."""
-        stored = write.stored
-        wanted = Transaction().put(self.keys.object(stored.storage, stored.key), write.content)
+        wanted = Transaction().put(write.name, write.content)
         if term := TAKING.get():
             wanted.put(self.keys.leader, term.encode())
         try:
-            return await self._transact((stored.storage, stored.key), current, wanted, write) > 0
+            return await self._transact(write.name, write.place, current, wanted, write) > 0
         finally:
             self.end(write)
 
     async def _removed(self, current: StoredObject) -> StoredObject | None:
         """The last state of an object that has gone; None where that was outrun."""
-        name = self.keys.object(current.storage, current.key)
-        revision = await self._transact((current.storage, current.key), current, Transaction().delete(name), None)
+        place = current.storage, current.key
+        name = self.keys.object(*place)
+        revision = await self._transact(name, place, current, Transaction().delete(name), None)
         return current.at_revision(revision) if revision else None
 
     async def _transact(
-        self, place: Place, current: StoredObject | None, wanted: Transaction, write: Pending | None
+        self, name: bytes, place: Place, current: StoredObject | None, wanted: Transaction, write: Pending | None
     ) -> int:
         """The revision of a write; 0 where it was outrun.  Raises Outrun, Deposed, Unavailable.
 
         An etcd that is known not to answer is sent nothing: it might store that long after we said that it has failed.
         """
-        if not await self._following.is_well(RETURN):
+        if self._following.trouble and not await self._following.is_well(RETURN):
             raise Unavailable(f"{self.trouble}; nothing was written")
-        at = current.revision if current is not None else 0
-        name, before, origin = self.keys.object(*place), self.revision, self._following.origin
-        wanted.if_at(name, at).else_look(name)
-        decision, term = block(), LEADING.get()
+        before, decision, term = self.revision, block(), LEADING.get()
+        wanted.if_at(name, current.revision if current is not None else 0)
         guards = decision.at if decision is not None else {}
         for guard, last in guards.items():
             if decision is not None and decision.rests:
                 wanted.if_at(guard, last)
-            wanted.put(guard, b"").else_look(guard)
+            wanted.put(guard, b"")
         if term:
-            wanted.if_says(self.keys.leader, term.encode()).else_look(self.keys.leader, whole=True)
-        wanted.if_says(self.keys.origin, origin).else_look(self.keys.origin, whole=True)
-        response = await self._etcd.txn(wanted.message)
-        if response.succeeded:
-            revision = int(response.header.revision)
-            if revision <= before:
-                raise Unavailable(f"{self._lost()}; what was to be written has been stored there")
-            if decision is not None:
-                decision.written(revision)
-            if write is not None:
-                self.settle(write, revision)
-            self.written(Written(place, write.stored if write is not None else None, guards), revision)
+            wanted.if_says(self.keys.leader, term.encode())
+        response = await self._etcd.txn(wanted.merge(self._if_same_history).message)
+        if not response.succeeded:
+            await self._not_made(name, place, current, decision, term)
+            return 0
+        revision = int(response.header.revision)
+        if revision <= before:
+            raise Unavailable(f"{self._lost()}; what was to be written has been stored there")
+        if decision is not None:
+            decision.written(revision)
+        if write is not None:
+            self.settle(write, revision)
+        self.written(Written(place, write.stored if write is not None else None, guards), revision)
+        if revision > self.revision:
             await self.heard(revision, self._etcd.patience)
-            return revision
-        if [kv.value for kv in response.responses[-1].response_range.kvs] != [origin]:
+        return revision
+
+    async def _not_made(
+        self, name: bytes, place: Place, current: StoredObject | None, decision: Block | None, term: str
+    ) -> None:
+        """Find out why, and catch up with what outran a write.  Raises Outrun, Deposed, Unavailable.
+
+        It is asked afterwards: few writes are outrun, and all of them would carry the question.  What stood in the way
+        may have gone again by then; then there is nothing to catch up with, and the write may be tried anew.
+        """
+        guards = decision.at if decision is not None else {}
+        asked = Transaction().look(self.keys.origin, whole=True).look(self.keys.leader, whole=True).look(name)
+        for guard in guards:
+            asked.look(guard)
+        try:
+            response = await self._etcd.look(asked.message)
+        except Unavailable as error:
+            raise Unavailable(f"{error.message}; nothing was written") from None
+        origin, leader = requests.found(response, 0), requests.found(response, 1)
+        if origin is None or origin.value != self._following.origin:
             raise Unavailable(f"{self._lost()}; nothing was written")
-        if term:
-            leader = requests.found(response, len(guards) + 1)
-            if leader is None or leader.value != term.encode():
-                raise Deposed(term)
-        found = requests.revision_found(response, 0)
+        if term and (leader is None or leader.value != term.encode()):
+            raise Deposed(term)
+        at, found = current.revision if current is not None else 0, requests.revision_found(response, 2)
         if found != at:
             await self._moved(place, at, found)
         if decision is not None and decision.rests:
-            await self._decided_elsewhere(decision, response, anew=current is None)
-        return 0
+            last = {guard: requests.revision_found(response, number) for number, guard in enumerate(guards, 3)}
+            await self._decided_elsewhere(decision, last, anew=current is None)
 
-    async def _decided_elsewhere(self, decision: Block, response: Message, *, anew: bool) -> None:
-        """Catch up with decisions of others; anew: they are to be heeded by whoever decides."""
-        at = {name: requests.revision_found(response, place) for place, name in enumerate(decision.at, 1)}
+    async def _decided_elsewhere(self, decision: Block, at: Mapping[bytes, int], *, anew: bool) -> None:
+        """Catch up with decisions of others, the last of which were made at such revisions.
+
+        anew: they are to be heeded by whoever decides.
+        """
         if at == decision.at:
             return
         heard = self.guards.heard
