@@ -146,6 +146,8 @@ class Cache(MemoryStore):
     def hear(self, response: Message) -> None:
         """Events of a watch, in order; all of one revision come together.  Raises StoreError where all has an end."""
         before = self.revision
+        if response.header.revision <= before:  # it tells of nothing later: most often of writes of our own
+            return
         for event in response.events:
             kv = event.kv
             revision = kv.mod_revision
