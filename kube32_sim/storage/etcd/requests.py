@@ -118,5 +118,7 @@ OPTIONS: Mapping[str, int] = {
     "grpc.keepalive_time_ms": 10_000,  # etcd refuses more than one in 5 s
     "grpc.keepalive_timeout_ms": 5_000,
     "grpc.enable_http_proxy": 0,
+    "grpc.minimal_stack": 1,  # no retries of its own (`Connection` has them), no statistics: all calls pay for them
+    "grpc.enable_deadline_checking": 1,  # which is wanted, though: older versions take it for a luxury
 }
 """Of the channels."""
