@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.own import API_VERSION, GROUP, VERSION
@@ -46,33 +48,55 @@ async def load(
     """
     problems: list[str] = []
     advice = ""
-    parts = list(_parts(objects.lines))
-    for number, (start, end) in enumerate(parts):
-        spec: JsonObject = {
-            "part": number,
-            "more": number + 1 < len(parts) or bool(problems),
-            "lines": b"\n".join(objects.lines[start:end]).decode(),
-        }
-        if number + 1 == len(parts):
-            spec |= _last(objects, options)
+    answer: JsonObject = {}
+    parts = _parts(objects, options)
+    part = next(parts, None)
+    while part is not None:
+        spec = part.spec | {"more": part.spec["more"] or bool(problems)}
         body = {"apiVersion": API_VERSION, "kind": "Snapshot", "metadata": {"name": name}, "spec": spec}
-        try:
-            answer = await client.ask("POST", _PATH, {"dryRun": "All"} if options.dry_run else None, body=body)
-        except ApiError as error:
-            found = list(_told(error, objects))
+        asking = client.ask("POST", _PATH, {"dryRun": "All"} if options.dry_run else None, body=body)
+        # while the simulator looks at a part the next one is made
+        outcome, following = await asyncio.gather(_outcome(asking), asyncio.to_thread(next, parts, None))
+        if isinstance(outcome, ApiError):
+            found = list(_told(outcome, objects))
             if not found:
-                raise
+                raise outcome
             problems += found
-            if error.code != 422:
-                advice = f"; {IN_THE_WAY}" if error.code == 409 else ""
+            if outcome.code != 422:
+                advice = f"; {IN_THE_WAY}" if outcome.code == 409 else ""
                 break
-        progress(end - start)
+        else:
+            answer = outcome
+        progress(part.lines)
+        part = following
     if problems:
         more = len(problems) - MOST_TOLD
         told = [*problems[:MOST_TOLD], *([f"and {more} more"] if more > 0 else []), f"nothing was loaded{advice}"]
         raise CommandError("\n".join(told))
     status = answer["status"]
     return Loaded(status.get("loaded", 0), status.get("replaced", 0), list(status.get("notes") or ()))
+
+
+class _Part(NamedTuple):
+    """lines: how many are in it."""
+
+    spec: JsonObject
+    lines: int
+
+
+def _parts(objects: Objects, options: Options) -> Iterator[_Part]:
+    """At least one.  Each is made when it is asked for, in a thread: it is much that has to be gone through."""
+    ends = _ends(objects.lines)
+    start, end = 0, next(ends)
+    for number in count():
+        following = next(ends, None)
+        lines = b"\n".join(objects.lines[start:end]).decode()
+        spec: JsonObject = {"part": number, "more": following is not None, "lines": lines}
+        if following is None:
+            yield _Part(spec | _last(objects, options), end - start)
+            return
+        yield _Part(spec, end - start)
+        start, end = end, following
 
 
 def _last(objects: Objects, options: Options) -> JsonObject:
@@ -87,16 +111,23 @@ def _last(objects: Objects, options: Options) -> JsonObject:
     }
 
 
-def _parts(lines: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    """From which line to which the parts go."""
-    start, size = 0, 0
+def _ends(lines: Sequence[bytes]) -> Iterator[int]:
+    """Up to which line the parts go."""
+    size = 0
     for number, line in enumerate(lines):
         room = len(line) + line.count(b'"') + line.count(b"\\") + 2  # as a text within JSON
         if size and size + room > PART:
-            yield start, number
-            start, size = number, 0
+            yield number
+            size = 0
         size += room
-    yield start, len(lines)
+    yield len(lines)
+
+
+async def _outcome(asking: Awaitable[JsonObject]) -> JsonObject | ApiError:
+    try:
+        return await asking
+    except ApiError as error:
+        return error
 
 
 def _told(error: ApiError, objects: Objects) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -16,6 +16,7 @@ from kube32_sim.api import own
 from kube32_sim.options import CommandError
 from kube32_sim.preview.documents import documents
 from kube32_sim.snapshot.files import STANDARD, content
+from kube32_sim.storage.collector import without_collector
 
 JsonObject = dict[str, Any]
 
@@ -24,14 +25,13 @@ _PLAIN = re.compile(rb'\{"apiVersion":"([a-z0-9./-]+)","kind":"([A-Za-z0-9]+)",'
 """How lines begin that are an object and nothing else: the server looks into them, so that once is enough."""
 _TIMES = re.compile(rb'"(?:creationTimestamp|renewTime|lastHeartbeatTime)":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)[.\d]*Z"')
 _OURS = b'"providerID":"kube32-sim://'
-_BETWEEN = (b"\n---", b"\n...", b"\n#")
-"""Lines that only YAML has."""
+_BETWEEN = (b"---", b"...", b"#")
+"""How lines begin that only YAML has."""
 _DEFINITION = "CustomResourceDefinition"
 MOST_TOLD = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """Where an object stood: `cluster.jsonl, line 7`, `state.yaml, document 1, items[3]`."""
 
     file: str
@@ -81,13 +81,23 @@ def read(files: Sequence[str]) -> Objects:
     if list(files).count(STANDARD) > 1:
         raise CommandError("stdin can be read only once")
     reading = _Reading()
-    for file in files:
-        reading.take(file)
+    with without_collector():
+        for file in files:
+            reading.take(file)
     if reading.problems:
         more = len(reading.problems) - MOST_TOLD
         raise CommandError("\n".join([*reading.problems[:MOST_TOLD], *([f"and {more} more"] if more > 0 else [])]))
     reading.headers(len(files))
     return reading.found()
+
+
+class _Kinds(dict[bytes, str]):
+    """Kinds by their bytes; "" for those that have to be looked into."""
+
+    def __missing__(self, name: bytes) -> str:
+        kind = name.decode()
+        found = self[name] = "" if kind.endswith("List") or kind == _HEADER else kind
+        return found
 
 
 class _Reading:
@@ -105,8 +115,9 @@ class _Reading:
             self.problems.append(str(error))
             return
         called = "stdin" if file == STANDARD else file
-        if _is_lines(data):
-            self._take_lines(data, called)
+        lines = _lines_of(data)
+        if lines is not None:
+            self._take_lines(lines, called)
         else:
             self._take_documents(data, called)
 
@@ -120,14 +131,16 @@ class _Reading:
         header = self._said[0] if self._said else {}
         return Objects([line for line, _ in both], [source for _, source in both], header, self._warnings)
 
-    def _take_lines(self, data: bytes, called: str) -> None:
-        for number, line in enumerate(data.split(b"\n"), 1):
+    def _take_lines(self, lines: Sequence[bytes], called: str) -> None:
+        kinds = _Kinds()
+        for number, line in enumerate(lines, 1):
             if not line or line.isspace():
                 continue
-            source = Source(called, line=number)
+            source = Source(called, number)
             plain = _PLAIN.match(line)
-            if plain is not None and not plain[2].endswith(b"List") and plain[2] != _HEADER.encode():
-                self._put(line, plain[2].decode(), source)
+            kind = kinds[plain[2]] if plain is not None else ""
+            if kind:
+                self._put(line, kind, source)
                 continue
             try:
                 value = orjson.loads(line)
@@ -175,19 +188,25 @@ class _Reading:
             self._take_value(typed, Source(source.file, source.line, source.document, number))
 
     def _put(self, line: bytes, kind: str, source: Source) -> None:
-        try:
-            line.decode()
-        except UnicodeDecodeError as error:
-            self.problems.append(f"{source}: it is no UTF-8: {error.reason}")
-            return
+        if not line.isascii():
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                self.problems.append(f"{source}: it is no UTF-8: {error.reason}")
+                return
         (self._first if kind == _DEFINITION else self._rest).append((line, source))
 
 
-def _is_lines(data: bytes) -> bool:
-    """Whether every line is a JSON text: kubectl breaks its objects into many lines, YAML has some between them."""
-    if any(mark in data for mark in _BETWEEN):
-        return False
-    first = next(_lines(data), b"")
+def _lines_of(data: bytes) -> list[bytes] | None:
+    """All lines, where each is a JSON text: kubectl breaks its objects into many lines, YAML has some between them."""
+    if not _is_text(next(_lines(data), b"")):
+        return None
+    lines = data.split(b"\n")
+    return None if any(line.startswith(_BETWEEN) for line in lines) else lines
+
+
+def _is_text(first: bytes) -> bool:
+    """Whether a file whose first line is this one may have a JSON text a line."""
     if not first.startswith(b"{") or not first.rstrip().endswith(b"}"):
         return _PLAIN.match(first) is not None
     try:
