@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from kube32_sim.api.resources import ResourceType
@@ -48,27 +48,25 @@ def field_reader(row: ResourceType) -> Callable[[JsonObject], tuple[str, ...]]:
     if not row.fields:
         return lambda _: ()
     own = row.strategy.fields
-    readers = [(_ELSEWHERE.get(path, path).split("."), _ZERO.get(path, "")) for path in row.fields]
+    paths = [(_ELSEWHERE.get(path, path).split("."), _ZERO.get(path, "")) for path in row.fields]
+    readers = [(parts[0], parts[1:], zero) for parts, zero in paths]
     source = row.fields.index("source") if row.kind == "Event" and "source" in row.fields else None
 
     def read(obj: JsonObject) -> tuple[str, ...]:
         special = own(obj)
         if special is not None:
             return tuple(special.get(path, "") for path in row.fields)
-        values = [_text_at(obj, parts, zero) for parts, zero in readers]
+        values = []
+        for first, inner, zero in readers:
+            value = obj.get(first)
+            for part in inner:
+                value = value.get(part) if isinstance(value, dict) else None
+            values.append(value if value.__class__ is str else zero if value is None else field_text(value))
         if source is not None:
             values[source] = _event_source(obj)
         return tuple(values)
 
     return read
-
-
-def _text_at(obj: Any, parts: Sequence[str], zero: str) -> str:
-    for part in parts:
-        obj = obj.get(part) if isinstance(obj, dict) else None
-        if obj is None:
-            return zero
-    return field_text(obj)
 
 
 def _event_source(event: JsonObject) -> str:

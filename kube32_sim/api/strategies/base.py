@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from kube32_sim.api.authorization import ALWAYS_ALLOW, Authorizer
 from kube32_sim.api.errors import FieldError
 from kube32_sim.api.users import ADMIN, User
+from kube32_sim.api.validation.names import dns1123_subdomain
 
 if TYPE_CHECKING:
     from kube32_sim.api.resources import ResourceType
@@ -130,8 +131,6 @@ class Strategy:
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         """Why `name` (or, with prefix, a generateName) is not valid; generic: a DNS-1123 subdomain."""
-        from kube32_sim.api.validation.names import dns1123_subdomain
-
         return dns1123_subdomain(name, prefix=prefix)
 
     def validate(self, obj: JsonObject, context: Context) -> list[FieldError]:

@@ -7,6 +7,7 @@ finalizer names.  managedFields are not looked at here: whoever writes them keep
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kube32_sim.api.errors import NOT_NEGATIVE, FieldError, forbidden_field, go_value, invalid_value, required, too_long
@@ -20,6 +21,8 @@ JsonObject = dict[str, Any]
 ANNOTATIONS_LIMIT = 256 * 1024
 """Bytes of all annotation keys and values together."""
 
+_SHORT = 150
+"""Labels that are shorter are the same ones again and again, and remembered; their bound is that of the memory."""
 _STANDARD_FINALIZERS = frozenset(("kubernetes", "orphan", "foregroundDeletion"))
 _OWNER_KEYS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
 _BANNED_OWNERS = frozenset((("v1", "Event"),))
@@ -97,7 +100,8 @@ def _validate_identity(
         found += [invalid_value(f"{path}.generateName", prefix, why) for why in validate_name(prefix, prefix=True)]
     name = metadata.get("name")
     if name:
-        found += [invalid_value(f"{path}.name", name, why) for why in validate_name(name, prefix=False)]
+        if wrong := validate_name(name, prefix=False):
+            found += [invalid_value(f"{path}.name", name, why) for why in wrong]
     else:
         found.append(required(f"{path}.name", "name or generateName is required"))
     namespace = metadata.get("namespace")
@@ -106,8 +110,8 @@ def _validate_identity(
             found.append(forbidden_field(f"{path}.namespace", "not allowed on this type"))
     elif not namespace:
         found.append(required(f"{path}.namespace"))
-    else:
-        found += [invalid_value(f"{path}.namespace", namespace, why) for why in dns1123_label(namespace)]
+    elif wrong := dns1123_label(namespace):
+        found += [invalid_value(f"{path}.namespace", namespace, why) for why in wrong]
     return found
 
 
@@ -133,12 +137,24 @@ def _validate_maps_and_owners(metadata: JsonObject, path: str) -> list[FieldErro
 
 def validate_labels(labels: Mapping[str, str], path: str) -> list[FieldError]:
     """Failures of label keys and values; each names the whole map, as upstream's do."""
+    for key, value in labels.items():
+        if len(key) + len(value) > _SHORT or not _is_label(key, value):
+            return _wrong_labels(labels, path)
+    return []
+
+
+def _wrong_labels(labels: Mapping[str, str], path: str) -> list[FieldError]:
     found: list[FieldError] = []
     for key in sorted(labels):
         found += [invalid_value(path, key, why) for why in qualified_name(key)]
         value = labels[key]
         found += [invalid_value(path, value, why) for why in label_value(value)]
     return found
+
+
+@lru_cache(4096)
+def _is_label(key: str, value: str) -> bool:
+    return not qualified_name(key) and not label_value(value)
 
 
 def validate_annotations(annotations: Mapping[str, str], path: str) -> list[FieldError]:
