@@ -7,8 +7,9 @@ of a type that is served and fits its schema, its metadata is valid, and it has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from sys import intern
 from typing import Any, NamedTuple
 
 from kube32_sim.api import conversion, errors, jsontext, strictness
@@ -16,12 +17,13 @@ from kube32_sim.api.customs.decoding import decode_custom
 from kube32_sim.api.customs.naming import DEFINITIONS, CustomType
 from kube32_sim.api.decode import DecodeError, decode_value
 from kube32_sim.api.errors import FieldError
-from kube32_sim.api.meta import object_key
+from kube32_sim.api.meta import field_reader, object_key
 from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.api.strategies.base import Context, Lookup
 from kube32_sim.api.validation.meta import validate_metadata
 from kube32_sim.limits import DEFAULTS
 from kube32_sim.storage.interface import Storage
+from kube32_sim.storage.objects import NO_LABELS, Ready, ready
 
 JsonObject = dict[str, Any]
 GroupVersionKind = tuple[str, str, str]
@@ -39,11 +41,15 @@ _MOST_SHOWN = 20
 """Problems of one object that are told."""
 
 
+MOST_LABELS, MOST_SHARED = 16, 4096
+"""Of an object whose labels others may have; and sets of labels that are known."""
+
+
 class Judged(NamedTuple):
     """An object as it is going to be stored, but for what follows from others.
 
     raw: its JSON without apiVersion, kind and resourceVersion.  line: where it stood in the snapshot, from 0.
-    owners: their uids.
+    owners: their uids.  ready: it can be stored like that, where nothing follows from others.
     """
 
     row: ResourceType
@@ -52,6 +58,7 @@ class Judged(NamedTuple):
     raw: bytes
     line: int
     owners: tuple[str, ...] = ()
+    ready: Ready | None = None
 
     @property
     def title(self) -> str:
@@ -88,6 +95,9 @@ class Judge:
     """Rows of the definitions in the snapshot itself, which are served only when it is stored."""
     _rows: dict[tuple[str, str], ResourceType] = field(default_factory=dict)
     """Those that were found, by apiVersion and kind."""
+    _readers: dict[Storage, Callable[[JsonObject], tuple[str, ...]]] = field(default_factory=dict)
+    """Of the selectable fields."""
+    _shared: dict[tuple[tuple[str, str], ...], dict[str, str]] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
     """Fields that a kind does not have, and how often they occurred; they are not stored."""
 
@@ -111,17 +121,33 @@ class Judge:
         self._check(obj, metadata, row)
         if row.storage == DEFINITIONS:
             self._learn(obj)
+        stored = self.table.by_storage(row.storage) if row.custom is None else row
         try:
-            raw = jsontext.check_extent(obj)
+            labels = self._labels(metadata.get("labels"))
+            known = ready(obj, labels, self._values(stored, obj), jsontext.check_extent)
         except jsontext.JsonError as error:
             raise Problem([FieldError("FieldValueInvalid", "", str(error))]) from None
+        raw = known.content
         if len(raw) > self.max_bytes:
             why = f"the object has {len(raw)} bytes, more than {self.max_bytes} (--max-object-bytes)"
             raise Problem([FieldError("FieldValueTooLong", "", why)])
-        stored = self.table.by_storage(row.storage) if row.custom is None else row
         key = object_key(row, metadata.get("namespace", ""), metadata["name"])
-        owners = tuple(owner["uid"] for owner in metadata.get("ownerReferences") or ())
-        return Judged(stored, key, metadata.get("uid", ""), raw, line, owners), obj
+        whole = known if row.custom is None else None  # of a custom type others say which fields can be selected
+        return Judged(stored, key, known.uid, raw, line, known.owners, whole), obj
+
+    def _values(self, row: ResourceType, obj: JsonObject) -> tuple[str, ...]:
+        read = self._readers.get(row.storage)
+        if read is None:
+            read = self._readers[row.storage] = field_reader(row)
+        return tuple(map(intern, read(obj)))
+
+    def _labels(self, labels: dict[str, str] | None) -> dict[str, str]:
+        """The same ones, in the dict of others that have them too: it is kept for each object."""
+        if not labels or len(labels) > MOST_LABELS:
+            return labels or NO_LABELS
+        if len(self._shared) > MOST_SHARED:
+            self._shared.clear()
+        return self._shared.setdefault(tuple(labels.items()), labels)
 
     def _row(self, api_version: str, kind: str) -> ResourceType:
         row = self._rows.get((api_version, kind))

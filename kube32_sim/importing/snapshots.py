@@ -28,6 +28,7 @@ from kube32_sim.registry.asked import Asked, Hooks
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.collector import without_collector
 from kube32_sim.storage.interface import Storage
+from kube32_sim.storage.objects import Ready
 
 KIND, PLURAL = "Snapshot", "snapshots"
 Alone = Callable[[Callable[[], Awaitable[Outcome]]], Awaitable[Outcome]]
@@ -37,6 +38,8 @@ MOST_BYTES = 1 << 30
 """Kept aside for all of them."""
 BYTES_OF_NAMES = 400
 """That Python needs to know an object by its key and its uid, besides their letters."""
+BYTES_OF_TEXT = 100
+"""That Python needs for a label or a field, besides its letters."""
 PATIENCE = 600.0
 """Seconds, of the time outside, until a load of which no part has come meanwhile is forgotten."""
 
@@ -51,7 +54,7 @@ class _Load:
     lines: int = 0
     parts: int = 0
     kept: int = 0
-    """Bytes of the objects."""
+    """Bytes of the objects, and of what is known of them."""
     known: int = 0
     """Bytes of what they are known by."""
     broken: bool = False
@@ -99,7 +102,7 @@ class _Load:
         if not self.broken:
             self.objects.append(judged)
             self.digest = zlib.crc32(judged.raw, self.digest)
-            self.kept += len(judged.raw)
+            self.kept += len(judged.raw) + (_room_of(judged.ready) if judged.ready is not None else 0)
 
     def notes(self) -> list[str]:
         notes = [f"{what}: {number} left out: {why}" for (what, why), number in self.left_out.items()]
@@ -219,6 +222,10 @@ class Snapshots:
         clock.set_on(ceil(time))  # loops and leases count in whole seconds from here, as from a fresh clock
         await self._registry.store.keep_time(clock.now())
         return [f"the virtual clock was set to {clock.timestamp()}, the time of the snapshot"]
+
+
+def _room_of(known: Ready) -> int:
+    return BYTES_OF_TEXT * (len(known.labels) + len(known.values)) + len("".join(known.values))
 
 
 def _placed(number: int, failure: FieldError) -> FieldError:

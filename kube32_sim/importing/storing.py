@@ -24,15 +24,16 @@ from kube32_sim.importing.judging import JsonObject, Judged
 from kube32_sim.importing.ordering import NAMESPACES, rank, waves
 from kube32_sim.importing.telling import refusal, some
 from kube32_sim.importing.translating import NODES, Translator, adopt
+from kube32_sim.importing.writing import in_place_of, namespace, still
 from kube32_sim.registry.asked import Asked, Hooks
 from kube32_sim.registry.registry import Registry
 from kube32_sim.registry.service_addresses import held_by
 from kube32_sim.registry.waiting import ATTEMPTS
 from kube32_sim.storage.collector import without_collector
 from kube32_sim.storage.interface import KeyExists, KeyMissing, Outrun, Storage
-from kube32_sim.storage.objects import StoredObject
 
 SERVICES: Storage = ("", "services")
+_CHANGED = frozenset((SERVICES, NODES))
 AT_A_TIME = 64
 """Writes under way, where each waits."""
 WAY_OUT = "--on-conflict skip leaves what is there, --on-conflict replace takes the snapshot's instead"
@@ -206,17 +207,19 @@ class Storing:
         self._outcome.loaded += 1
         await self._hooks.settled(judged.row, stored)
 
-    async def _put_all(self, namespaces: Sequence[str], objects: Sequence[Judged]) -> None:
+    async def _put_all(self, namespaces: Sequence[str], objects: list[Judged]) -> None:
+        """Takes the objects out of the list: what is stored needs no room twice."""
         for storage, key in self._giving_way:
             with suppress(KeyMissing):
                 await self._store.delete(storage, key, lambda current: None)
         for name in namespaces:
             with suppress(KeyExists):
-                await self._store.create(NAMESPACES, name, _namespace(name, self._registry.ids.uid(), self._now))
+                await self._store.create(NAMESPACES, name, namespace(name, self._registry.ids.uid(), self._now))
                 self._outcome.loaded += 1
         if not self._store.optimistic:
-            for judged in objects:
-                await self._put(judged, self._prepared(judged))
+            objects.reverse()
+            while objects:
+                await self._put_here(objects.pop())
             return
         for wave in waves(objects):
             for start in range(0, len(wave), AT_A_TIME):
@@ -224,6 +227,25 @@ class Storing:
                 for failure in await asyncio.gather(*part, return_exceptions=True):
                     if failure is not None:
                         raise failure
+
+    async def _put_here(self, judged: Judged) -> None:
+        """Where no others write."""
+        storage, known = judged.row.storage, judged.ready
+        if known is None or not self._stays(judged) or self._store.get(storage, judged.key) is not None:
+            await self._put(judged, self._prepared(judged))
+            return
+        await self._store.create_ready(storage, judged.key, known)
+        self._outcome.loaded += 1
+        self._outcome.replaced += (storage, judged.key) in self._giving_way
+
+    def _stays(self, judged: Judged) -> bool:
+        """Whether it is stored as it was judged: nothing of it follows from others, and it needs no addresses."""
+        row, uids, owners = judged.row, self._uids, judged.owners
+        if not judged.uid or judged.uid in uids or row.storage in _CHANGED:
+            return False
+        if self._translator is not None and self._translator.changes(row, owned=bool(owners)):
+            return False
+        return all(uid not in uids and (self._how.complete or uid in self._here) for uid in owners)
 
     async def _put_shared(self, judged: Judged) -> None:
         """As `_put`, where others may be quicker."""
@@ -271,10 +293,10 @@ class Storing:
         storage, uid = judged.row.storage, obj["metadata"]["uid"]
         there = self._store.get(storage, judged.key)
         if there is not None and there.uid == uid:
-            await self._store.update(storage, judged.key, _in_place_of(uid, obj))
+            await self._store.update(storage, judged.key, in_place_of(uid, obj))
         else:
             if there is not None:
-                await self._store.delete(storage, judged.key, _is(there.uid))
+                await self._store.delete(storage, judged.key, still(there.uid))
             await self._create(judged, obj)
         self._outcome.loaded += 1
         self._outcome.replaced += there is not None or (storage, judged.key) in self._giving_way
@@ -350,29 +372,6 @@ class Storing:
             notes.append(f"{self._translator.moved} pods of ReplicaSets belong to their Deployments now")
         if self._outcome.off:
             notes.append(f"nodes that were not Ready are switched off (sim.kube32.io/fault): {some(self._outcome.off)}")
-
-
-def _namespace(name: str, uid: str, now: str) -> JsonObject:
-    metadata = {"name": name, "uid": uid, "creationTimestamp": now, "labels": {"kubernetes.io/metadata.name": name}}
-    return {"metadata": metadata, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
-
-
-def _is(uid: str) -> Callable[[StoredObject], None]:
-    def check(current: StoredObject) -> None:
-        if current.uid != uid:
-            raise KeyExists(current.key)
-
-    return check
-
-
-def _in_place_of(uid: str, obj: JsonObject) -> Callable[[StoredObject], JsonObject]:
-    """A change that takes the place of that object, and of no other."""
-
-    def change(current: StoredObject) -> JsonObject:
-        _is(uid)(current)
-        return obj
-
-    return change
 
 
 def _was_quicker(judged: Judged) -> ApiError:

@@ -73,6 +73,10 @@ class Translator:
                 known = self._newest.get(above["uid"], (-1, ""))
                 self._newest[above["uid"]] = max(known, (int(obj.get("revision") or 0), label))
 
+    def changes(self, row: ResourceType, *, owned: bool) -> bool:
+        """Whether `translate` may change an object of the type."""
+        return row.storage == DEPLOYMENTS or (owned and row.storage == PODS)
+
     def translate(self, row: ResourceType, obj: JsonObject) -> None:
         """Change an object in place."""
         if row.storage == PODS:

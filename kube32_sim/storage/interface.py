@@ -21,7 +21,7 @@ from kube32_sim.api.errors import ApiError
 
 if TYPE_CHECKING:
     from kube32_sim.api.resources import ResourceType
-    from kube32_sim.storage.objects import Event, StoredObject
+    from kube32_sim.storage.objects import Event, Ready, StoredObject
 
 JsonObject = dict[str, Any]
 Storage = tuple[str, str]
@@ -225,6 +225,9 @@ class Store(Protocol):
 
     async def create(self, storage: Storage, key: str, obj: JsonObject) -> Change:
         """Raises KeyExists."""
+
+    async def create_ready(self, storage: Storage, key: str, known: Ready) -> Change:
+        """The same, of an object that is encoded already.  Its values are those of the type's selectable fields."""
 
     async def update(self, storage: Storage, key: str, change: Updater, *, always: bool = False) -> Change:
         """Raises KeyMissing, and what `change` raises.  always: a write that changes nothing is a new revision too."""

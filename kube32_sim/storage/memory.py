@@ -31,7 +31,7 @@ from kube32_sim.storage.interface import (
 from kube32_sim.storage.listeners import Listener, Listeners
 from kube32_sim.storage.memory_bucket import Bucket, Buckets
 from kube32_sim.storage.memory_pulse import MemoryPulse
-from kube32_sim.storage.objects import Decoded, Event, StoredObject
+from kube32_sim.storage.objects import Decoded, Event, Ready, StoredObject
 
 TRIM_STRIDE = 16
 """Heartbeats after which the history is looked at."""
@@ -207,7 +207,17 @@ class MemoryStore:
         bucket = self.bucket(storage)
         if key in bucket.objects:
             raise KeyExists(key)
-        stored = self._new(bucket, key, obj)
+        return self._added(bucket, self._new(bucket, key, obj))
+
+    async def create_ready(self, storage: Storage, key: str, known: Ready) -> Change:
+        bucket = self.bucket(storage)
+        if key in bucket.objects:
+            raise KeyExists(key)
+        stored = StoredObject.of(storage, key, self.last + 1, known, bucket.row.fields, self._decoded)
+        self.revision = self.last = stored.revision
+        return self._added(bucket, stored)
+
+    def _added(self, bucket: Bucket, stored: StoredObject) -> Change:
         bucket.put(stored, None)
         self._remember(stored, None)
         self._append(bucket, "ADDED", stored, None)

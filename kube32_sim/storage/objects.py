@@ -11,7 +11,7 @@ Decoded objects are kept only for the most recently used (`Decoded`): a dict tak
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from sys import intern
 from typing import Any, NamedTuple
 
@@ -80,6 +80,36 @@ class Facts(NamedTuple):
     owners: Sequence[str]
     deleting: bool
     end: int
+
+
+class Ready(NamedTuple):
+    """An object that is encoded, and what is known of it: ready to be stored under a revision.
+
+    content: see `StoredObject.content`; metadata have the order that `ready` gives them.  values: of the selectable
+    fields.  end: of the metadata in the content.
+    """
+
+    content: bytes
+    uid: str
+    labels: dict[str, str]
+    values: tuple[str, ...]
+    owners: tuple[str, ...]
+    deleting: bool
+    end: int
+
+
+def ready(
+    obj: JsonObject, labels: dict[str, str], values: tuple[str, ...], encode: Callable[[JsonObject], bytes]
+) -> Ready:
+    """Of an object without apiVersion, kind and resourceVersion; its metadata may be put in another order."""
+    metadata = obj["metadata"]
+    entries = metadata.pop("managedFields", None)
+    if entries:
+        metadata["managedFields"] = entries
+    content = encode(obj if next(iter(obj)) == "metadata" else {"metadata": metadata, **obj})
+    owners = tuple([owner["uid"] for owner in metadata.get("ownerReferences") or ()])
+    end = _META_START + len(orjson.dumps(metadata))
+    return Ready(content, metadata.get("uid", ""), labels, values, owners, "deletionTimestamp" in metadata, end)
 
 
 class StoredObject:
@@ -158,6 +188,24 @@ class StoredObject:
         made.labels = labels or NO_LABELS
         made.paths, made.values = paths, tuple(fields.values())
         made.owners = tuple(owners)
+        made.row = made.decoded = None
+        made._cache = cache
+        return made
+
+    @classmethod
+    def of(
+        cls, storage: Storage, key: str, revision: int, known: Ready, paths: tuple[str, ...], cache: Decoded
+    ) -> StoredObject:
+        """As if it were made of the decoded object, which nobody needs.  paths: of the values."""
+        made = object.__new__(cls)
+        namespace, _, name = key.rpartition("/")
+        head = _HEAD % revision
+        made.storage, made.key, made.revision = storage, key, revision
+        made.raw = head + known.content[len(_BARE_HEAD) :]
+        made._meta_end = known.end + len(head) - len(_BARE_HEAD)
+        made.namespace, made.name = intern(namespace), name
+        _, made.uid, made.labels, made.values, made.owners, made.deleting, _ = known
+        made.paths = paths
         made.row = made.decoded = None
         made._cache = cache
         return made

@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.clock import Clock, VirtualClock
 from kube32_sim.etcd_access import PLAIN, EtcdAccess
@@ -45,7 +47,7 @@ from kube32_sim.storage.interface import (
     Updater,
 )
 from kube32_sim.storage.memory import same
-from kube32_sim.storage.objects import StoredObject
+from kube32_sim.storage.objects import Ready, StoredObject
 
 log = logging.getLogger(__name__)
 
@@ -202,6 +204,9 @@ class EtcdStore(Cache):
             if await self._made(write, None):
                 return Change(write.stored, None, True)
             obj = write.stored.copy() if write.settled else write.stored.object()
+
+    async def create_ready(self, storage: Storage, key: str, known: Ready) -> Change:
+        return await self.create(storage, key, orjson.loads(known.content))
 
     async def update(self, storage: Storage, key: str, change: Updater, *, always: bool = False) -> Change:
         bucket = self.bucket(storage)

@@ -28,7 +28,7 @@ from kube32_sim.storage.listeners import Listener, Listeners
 from kube32_sim.storage.memory import MemoryStore
 from kube32_sim.storage.memory_bucket import Bucket
 from kube32_sim.storage.memory_pulse import MemoryPulse
-from kube32_sim.storage.objects import Event, StoredObject
+from kube32_sim.storage.objects import Event, Ready, StoredObject
 from kube32_sim.storage.sqlite.file import StoreFile
 from kube32_sim.storage.sqlite.journal import Journal
 from kube32_sim.storage.sqlite.ledger import Ledger
@@ -142,6 +142,10 @@ class SqliteStore(MemoryStore):
     async def create(self, storage: Storage, key: str, obj: JsonObject) -> Change:
         self.journal.admit()
         return await super().create(storage, key, obj)
+
+    async def create_ready(self, storage: Storage, key: str, known: Ready) -> Change:
+        self.journal.admit()
+        return await super().create_ready(storage, key, known)
 
     async def update(self, storage: Storage, key: str, change: Updater, *, always: bool = False) -> Change:
         self.journal.admit()
