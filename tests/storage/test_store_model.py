@@ -3,15 +3,20 @@
 import random
 from copy import deepcopy
 
+import orjson
 import pytest
 
+from kube32_sim.api.builtin import builtin_table
+from kube32_sim.api.meta import field_reader
 from kube32_sim.clock import VirtualClock
-from kube32_sim.storage.interface import Compacted, Heartbeat, KeyExists, KeyMissing, Pulse, Remove
+from kube32_sim.storage.interface import Change, Compacted, Heartbeat, KeyExists, KeyMissing, Pulse, Remove
 from kube32_sim.storage.memory import MemoryStore
+from kube32_sim.storage.objects import ready
 
 PODS, MAPS = ("", "pods"), ("", "configmaps")
 NAMESPACES = ("a", "a-b", "b")
 NODES = ("", "n1", "n2")
+TABLE = builtin_table()
 
 
 def new_object(rng: random.Random, storage, namespace: str, name: str) -> dict:
@@ -45,6 +50,19 @@ class Model:
         ]
 
 
+async def create(rng: random.Random, store: MemoryStore, storage, key: str, obj: dict) -> Change:
+    """Whether an object is encoded already makes no difference."""
+    if rng.random() < 0.5:
+        return await store.create(storage, key, obj)
+    labels, values = obj["metadata"].get("labels") or {}, field_reader(TABLE.by_storage(storage))(obj)
+    change = await store.create_ready(storage, key, ready(obj, labels, values, orjson.dumps))
+    assert change.stored.values == values
+    assert change.stored.copy() == {
+        **obj, "metadata": {**obj["metadata"], "resourceVersion": str(change.stored.revision)}
+    }  # fmt: skip
+    return change
+
+
 async def step(rng: random.Random, store: MemoryStore, model: Model) -> None:
     storage = rng.choice((PODS, PODS, MAPS))
     namespace, name = rng.choice(NAMESPACES), f"o{rng.randrange(6)}"
@@ -55,9 +73,9 @@ async def step(rng: random.Random, store: MemoryStore, model: Model) -> None:
         obj = new_object(rng, storage, namespace, name)
         if there is not None:
             with pytest.raises(KeyExists):
-                await store.create(storage, key, obj)
+                await create(rng, store, storage, key, obj)
             return
-        change = await store.create(storage, key, obj)
+        change = await create(rng, store, storage, key, obj)
         model.now[storage, key] = change.stored.copy()
     elif there is None:
         with pytest.raises(KeyMissing):
