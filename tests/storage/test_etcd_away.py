@@ -224,6 +224,12 @@ async def test_a_store_that_cannot_be_reached_is_not_opened(tmp_path: Path) -> N
         await EtcdStore.open(builtin_table(), RealClock(), [("127.0.0.1", 1), ("::1", 1)], "/x")
 
 
+async def test_a_name_that_leads_nowhere_is_told_as_that() -> None:
+    with pytest.raises(StoreError) as refused:
+        await EtcdStore.open(builtin_table(), RealClock(), [("nowhere.invalid", 2379)], "/x")
+    assert str(refused.value) == "--store: etcd at nowhere.invalid:2379 cannot be reached: its name leads to no address"
+
+
 async def test_what_has_lost_its_data_is_not_written_to(stores: Stores, own_etcd: Etcd) -> None:
     store = await stores.open()
     for number in range(5):

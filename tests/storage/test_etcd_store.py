@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -392,6 +393,32 @@ async def test_what_is_no_object_is_named(stores: Stores, caplog) -> None:
     assert store.count(MAPS) == 1, "it goes on"
     assert f"what etcd holds at {stores.prefix}/objects/core/configmaps/a/x is no object" in caplog.text
     with pytest.raises(StoreError, match="/objects/core/configmaps/a/x is no object: "):
+        await stores.open()
+
+
+META = '"metadata": {"name": "x", "namespace": "a", "uid": "u"'
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("{}", "there is no 'metadata'"),
+        ("null", "'NoneType' object is not subscriptable"),
+        ('{"metadata": {"name": "x", "namespace": "a"}}', "there is no 'uid'"),
+        ('{"metadata": {"name": "x", "namespace": "b", "uid": "u"}}', "metadata.namespace is not that of the key"),
+        ('{"metadata": {"name": 5, "namespace": "a", "uid": "u"}}', "metadata.name or "),
+        ('{"metadata": {"name": "x", "namespace": "a", "uid": 5}}', "metadata.uid is no text"),
+        (f'{{{META}, "labels": 5}}}}', "labels is no object"),
+        (f'{{{META}}}, "spec": 7}}', "spec is no object"),
+        (f'{{{META}}}, "status": []}}', "status is no object"),
+    ],
+)
+async def test_why_a_value_is_no_object(stores: Stores, value: str, why: str) -> None:
+    store = await stores.open()
+    await store._etcd.txn(Transaction().put(store.keys.object(MAPS, "a/x"), value.encode()).message)
+    await store.create(MAPS, "a/y", config_map("y"))
+    assert store.count(MAPS) == 1, "it goes on"
+    with pytest.raises(StoreError, match=rf"/objects/core/configmaps/a/x is no object: .*{re.escape(why)}"):
         await stores.open()
 
 

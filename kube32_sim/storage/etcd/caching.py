@@ -220,6 +220,7 @@ class Cache(MemoryStore):
 
     def _decode(self, bucket: Bucket, key: str, content: bytes, revision: int) -> StoredObject:
         obj = orjson.loads(content)
+        _check_shape(obj, key)
         return StoredObject(bucket.storage, key, obj, revision, bucket.row.fields, bucket.values(obj), self._decoded)
 
     # writes under way
@@ -277,8 +278,26 @@ class Cache(MemoryStore):
             _release(future)
 
 
+def _check_shape(obj: JsonObject, key: str) -> None:
+    """That it is an object as this program writes them, at its own key.  Raises what is in `_NO_OBJECT`."""
+    metadata = obj["metadata"]
+    namespace, _, name = key.rpartition("/")
+    if metadata["name"] != name or metadata.get("namespace", "") != namespace:
+        raise ValueError("metadata.name or metadata.namespace is not that of the key")
+    if metadata["uid"].__class__ is not str:
+        raise ValueError("metadata.uid is no text")
+    for of, parts in ((metadata, ("labels", "annotations")), (obj, ("spec", "status"))):
+        for part in parts:
+            if not isinstance(of.get(part, {}), dict):
+                raise ValueError(f"{part} is no object")
+
+
 def _no_object(kv: Message, error: Exception) -> StoreError:
-    return StoreError(f"--store: what etcd holds at {kv.key.decode(errors='replace')} is no object: {error!r}")
+    return StoreError(f"--store: what etcd holds at {kv.key.decode(errors='replace')} is no object: {_told(error)}")
+
+
+def _told(error: Exception) -> str:
+    return f"there is no {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _release(future: asyncio.Future[None]) -> None:
