@@ -22,7 +22,13 @@ PATIENCE = 5.0
 """Seconds for one call."""
 _LEADER_WANTED = (("hasleader", "true"),)
 """A member cut off from the others ends its watches then, instead of being silent."""
-_NEVER_SENT = ("failed to connect", "connection refused", "no route to host", "dns resolution failed", "errors resolving")
+_NEVER_SENT = (
+    "failed to connect",
+    "connection refused",
+    "no route to host",
+    "dns resolution failed",
+    "errors resolving",
+)
 _SAID: Mapping[str, str] = {
     "connection refused": "connection refused",
     "no route to host": "no route to host",
