@@ -422,6 +422,15 @@ async def test_why_a_value_is_no_object(stores: Stores, value: str, why: str) ->
         await stores.open()
 
 
+async def test_objects_of_custom_types_may_hold_anything(stores: Stores) -> None:
+    store, boards = await stores.open(), ("example.com", "boards")
+    value = f'{{{META}}}, "spec": 7, "status": null}}'
+    await store._etcd.txn(Transaction().put(store.keys.object(boards, "a/x"), value.encode()).message)
+    late = await stores.open()
+    await stores.agree()
+    assert late.get(boards, "a/x").object()["spec"] == store.get(boards, "a/x").object()["spec"] == 7
+
+
 async def test_a_key_that_can_be_none_of_ours_is_named(stores: Stores) -> None:
     store = await stores.open()
     await store._etcd.txn(Transaction().put(store.keys.objects + b"odd", b"{}").message)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from kube32_sim.api.resources import ResourceTable
+from kube32_sim.api.resources import ResourceTable, ResourceType
 from kube32_sim.clock import Clock
 from kube32_sim.storage.etcd import waiting
 from kube32_sim.storage.etcd.guards import Guards
@@ -220,7 +220,7 @@ class Cache(MemoryStore):
 
     def _decode(self, bucket: Bucket, key: str, content: bytes, revision: int) -> StoredObject:
         obj = orjson.loads(content)
-        _check_shape(obj, key)
+        _check_shape(obj, key, bucket.row)
         return StoredObject(bucket.storage, key, obj, revision, bucket.row.fields, bucket.values(obj), self._decoded)
 
     # writes under way
@@ -278,7 +278,7 @@ class Cache(MemoryStore):
             _release(future)
 
 
-def _check_shape(obj: JsonObject, key: str) -> None:
+def _check_shape(obj: JsonObject, key: str, row: ResourceType) -> None:
     """That it is an object as this program writes them, at its own key.  Raises what is in `_NO_OBJECT`."""
     metadata = obj["metadata"]
     namespace, _, name = key.rpartition("/")
@@ -286,10 +286,15 @@ def _check_shape(obj: JsonObject, key: str) -> None:
         raise ValueError("metadata.name or metadata.namespace is not that of the key")
     if metadata["uid"].__class__ is not str:
         raise ValueError("metadata.uid is no text")
-    for of, parts in ((metadata, ("labels", "annotations")), (obj, ("spec", "status"))):
-        for part in parts:
-            if not isinstance(of.get(part, {}), dict):
-                raise ValueError(f"{part} is no object")
+    _check_objects(metadata, "labels", "annotations")
+    if row.schema:  # those of custom types, which have none here, may be anything
+        _check_objects(obj, "spec", "status")
+
+
+def _check_objects(of: JsonObject, *names: str) -> None:
+    for name in names:
+        if not isinstance(of.get(name, {}), dict):
+            raise ValueError(f"{name} is no object")
 
 
 def _no_object(kv: Message, error: Exception) -> StoreError:
