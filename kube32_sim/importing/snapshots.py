@@ -206,7 +206,11 @@ class Snapshots:
             self._registry.ids.turn_off(load.digest)  # the snapshot may be of a simulator with the same seed
         storing = Storing(self._registry, self._hooks, load.objects, load.translator, how)
         load.objects = []
-        outcome = await (storing.run() if asked.dry_run else self._alone(storing.run))
+        try:
+            outcome = await (storing.run() if asked.dry_run else self._alone(storing.run))
+        except ApiError as error:
+            error.message += storing.way_on()
+            raise
         outcome.notes = notes + outcome.notes
         if asked.dry_run:
             return _answer(asked.name, "Checked", outcome)

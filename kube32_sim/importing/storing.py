@@ -85,16 +85,7 @@ class Storing:
         self._outcome = Outcome()
 
     async def run(self) -> Outcome:
-        """Raises ApiError; before anything was stored, unless the message says otherwise."""
-        try:
-            await self._run()
-        except ApiError as error:
-            if self._outcome.loaded:
-                error.message += f"; {self._way_on()}"
-            raise
-        return self._outcome
-
-    async def _run(self) -> None:
+        """Raises ApiError; `way_on` says then what is to be done."""
         self._objects.sort(key=lambda judged: rank(judged.row))
         wanted = self._checked(self._objects)
         self._objects = []
@@ -113,6 +104,12 @@ class Storing:
         elif wanted:
             self._outcome.loaded = len(wanted) + len(made)
         self._note_rest()
+        return self._outcome
+
+    def way_on(self) -> str:
+        """After an error, of `run` or whatever else ended it: how much was stored nevertheless; "" for nothing."""
+        loaded = self._outcome.loaded
+        return f"; {loaded} objects were loaded; to load the rest, load it again: {WAY_OUT}" if loaded else ""
 
     # looking
 
@@ -278,9 +275,6 @@ class Storing:
         """What the snapshot says of an object is said of the one that is there."""
         if judged.uid:
             self._uids[judged.uid] = uid
-
-    def _way_on(self) -> str:
-        return f"{self._outcome.loaded} objects were loaded; to load the rest, load it again: {WAY_OUT}"
 
     def _prepared(self, judged: Judged) -> JsonObject:
         obj = self._finished(judged)

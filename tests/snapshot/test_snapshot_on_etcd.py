@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from kube32_sim import Cluster
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import PODS
 from kube32_sim.storage.etcd.store import EtcdStore
+from kube32_sim.storage.interface import Unavailable
 from tests.snapshot.loads import KIND, JsonObject, config_map, load_files, load_objects, save_all
 from tests.support.etcd import Etcd, fresh_prefix
 from tests.support.waiting import eventually
@@ -108,6 +111,27 @@ async def test_a_load_that_stops_half_way_says_how_it_is_completed(
         await load_objects(cluster, wanted, on_conflict=policy)
         assert uid(cluster, MAPS, "default/a") == ("a" if policy == "Replace" else "of-others-0")
         assert [uid(cluster, MAPS, f"default/late-{n}") for n in "12"] == ["1", "2"]
+
+
+async def test_a_load_whose_lease_is_lost_says_how_it_is_completed(etcd: Etcd, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = [config_map(f"map-{n}", uid=f"{n}") for n in range(100)]
+    async with Cluster(nodes=0, store=etcd.url + fresh_prefix(), controllers="none") as cluster:
+        await load_objects(cluster, [config_map("first")])
+        before = cluster.store.count(MAPS)
+
+        async def lost(work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+            task = asyncio.create_task(work())
+            await eventually(lambda: cluster.store.count(MAPS) > before, "something is stored")
+            task.cancel()
+            await asyncio.wait([task])
+            raise Unavailable("the lease was lost")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(cluster._snapshots, "_alone", lost)
+            with pytest.raises(ApiError, match=r"the lease was lost; [1-9]\d* objects were loaded; to load "):
+                await load_objects(cluster, wanted)
+        await load_objects(cluster, wanted, on_conflict="Skip")
+        assert cluster.store.count(MAPS) == before + len(wanted)
 
 
 @pytest.mark.parametrize("policy", ["Skip", "Replace"])

@@ -83,6 +83,13 @@ def conditions_of(crd: JsonObject) -> list[JsonObject]:
     return (crd.get("status") or {}).get("conditions") or []
 
 
+def names_of(crd: JsonObject) -> JsonObject:
+    """What a type is called: as has been accepted, or as is asked where no names, or only some, have been."""
+    accepted = (crd.get("status") or {}).get("acceptedNames") or {}
+    found: JsonObject = accepted if accepted.get("plural") and accepted.get("kind") else crd["spec"]["names"]
+    return found
+
+
 def status_of(crd: JsonObject, taken: Taken, now: str) -> JsonObject:
     """The status of a definition as it should be; the one it has where nothing changes.
 

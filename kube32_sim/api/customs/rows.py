@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kube32_sim.api.customs.columns import columns_of
-from kube32_sim.api.customs.naming import CustomType
+from kube32_sim.api.customs.naming import CustomType, names_of
 from kube32_sim.api.customs.strategy import CustomStrategy
 from kube32_sim.api.customs.version import CustomVersion, paths_of
 from kube32_sim.api.resources import ResourceType, Subresource
@@ -32,7 +32,7 @@ def rows_of(crd: JsonObject, kind: CustomType) -> list[ResourceType]:
 
 
 def _row(crd: JsonObject, entry: JsonObject, version: CustomVersion, fields: tuple[str, ...]) -> ResourceType:
-    spec, names = crd["spec"], (crd.get("status") or {}).get("acceptedNames") or crd["spec"]["names"]
+    spec, names = crd["spec"], names_of(crd)
     group, plural, kind = spec["group"], names["plural"], names["kind"]
     subresources = []
     if version.has_status:
