@@ -11,6 +11,7 @@ import pytest
 from kube32_sim import Cluster
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import PODS
+from kube32_sim.importing.storing import AT_A_TIME
 from kube32_sim.storage.etcd.store import EtcdStore
 from kube32_sim.storage.interface import Unavailable
 from tests.snapshot.loads import KIND, JsonObject, config_map, load_files, load_objects, save_all
@@ -121,7 +122,7 @@ async def test_a_load_whose_lease_is_lost_says_how_it_is_completed(etcd: Etcd, m
 
         async def lost(work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
             task = asyncio.create_task(work())
-            await eventually(lambda: cluster.store.count(MAPS) > before, "something is stored")
+            await eventually(lambda: cluster.store.count(MAPS) > before + AT_A_TIME, "some of it is counted")
             task.cancel()
             await asyncio.wait([task])
             raise Unavailable("the lease was lost")
