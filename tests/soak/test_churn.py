@@ -90,8 +90,7 @@ def test_a_week_of_churn_ends_with_the_memory_it_began_with(store: str, tmp_path
     more, before, after = json.loads(done.stdout)
     assert not more, "these hold more than what there is"
     grew = [later / earlier - 1 for earlier, later in zip(before, after, strict=True)]
-    assert max(map(abs, grew[:2])) <= 0.05, f"memory in use: {before} has become {after}"
-    assert abs(grew[2]) <= 0.1, f"{before[2] >> 20} MiB have become {after[2] >> 20}: pages that are hardly used"
+    assert max(map(abs, grew)) <= 0.05, f"memory: {before} has become {after}"
 
 
 if __name__ == "__main__":
