@@ -447,6 +447,7 @@ async def test_a_guard_that_somebody_has_removed_stops_nobody(stores: Stores) ->
     await store.create(MAPS, "a/y", config_map("y"))
     async with store.deciding("pods"):
         await store.create(MAPS, "a/z", config_map("z"))
+    assert [stored.name for stored in (await stores.open()).list(MAPS)] == ["x", "y", "z"], "etcd has them all"
 
 
 async def test_who_is_served_from_what_has_been_deleted_is_told(stores: Stores, caplog) -> None:

@@ -71,10 +71,8 @@ class Following:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    async def is_well(self, seconds: float) -> bool:
-        """Whether etcd is followed; where it is not, it may come back within so many seconds."""
-        if not self.trouble:
-            return True
+    async def comes_back(self, seconds: float) -> bool:
+        """Of an etcd that is not followed: whether it is again within so many seconds."""
         back: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.add(back)
         try:

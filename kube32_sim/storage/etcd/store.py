@@ -271,7 +271,7 @@ class EtcdStore(Cache):
 
         An etcd that is known not to answer is sent nothing: it might store that long after we said that it has failed.
         """
-        if self._following.trouble and not await self._following.is_well(RETURN):
+        if self.trouble and not await self._following.comes_back(RETURN):
             raise Unavailable(f"{self.trouble}; nothing was written")
         before, decision, term = self.revision, block(), LEADING.get()
         wanted.if_at(name, current.revision if current is not None else 0)
