@@ -1,50 +1,42 @@
 """A whole simulated cluster: store, registry, loops, boards and server, put together from `ServeOptions`.
 
-    async with Cluster(nodes=2, clock="virtual") as cluster:
-        await cluster.advance("330s")
-        pods = await cluster.client.list(PODS, "default")
-
-`serve` is the same for the command line: it prints where to look and runs until it is cancelled.
+async with Cluster(nodes=2, clock="virtual") as cluster:
+    await cluster.advance("330s")
+    pods = await cluster.client.list(PODS, "default")
 """
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from inspect import isawaitable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from kube32_controllers.scheduler import Scheduler
 
-from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.authorization import Authorizer
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.customs.naming import DEFINITIONS
-from kube32_sim.api.own import GROUP
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.api.users import ADMIN, User, service_account
+from kube32_sim.assembling import Parts, Stoppable, admission_config, serve_own_types
 from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints, make_roles, rules_writer
-from kube32_sim.client import CLOCKS
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.durations import format_duration, seconds_of
-from kube32_sim.greeting import greeting, reachable, served_hosts
+from kube32_sim.greeting import reachable, served_hosts
 from kube32_sim.hosts import bracketed
 from kube32_sim.ids import Ids
 from kube32_sim.kept import administrator_token, own_authority, reached, signing_key
-from kube32_sim.kubeconfig import Access, full_path, write_kubeconfig
+from kube32_sim.kubeconfig import Access, write_kubeconfig
 from kube32_sim.leading import Candidate, LocalBoards
 from kube32_sim.local_client import LocalClient
 from kube32_sim.loops import Loops, make_recorder, make_scheduler
 from kube32_sim.metrics import Metrics
-from kube32_sim.options import KUBECONFIG, ServeOptions
-from kube32_sim.registry.asked import Asked
-from kube32_sim.registry.clocks import Clocks
+from kube32_sim.options import ServeOptions
 from kube32_sim.registry.computed import COMPUTED, ComputedEndpoints
 from kube32_sim.registry.custom_types import CustomTypes
 from kube32_sim.registry.hooks import WriteHooks
@@ -63,23 +55,14 @@ from kube32_sim.server.exposure import check_exposure, warn_of_readers
 from kube32_sim.server.handler import Handler
 from kube32_sim.server.origins import origins_of
 from kube32_sim.server.refusals import Refusals
-from kube32_sim.storage.interface import JsonObject, Store, Unavailable
+from kube32_sim.storage.interface import Store, Unavailable
 from kube32_sim.storage.opening import cannot_start, open_store
 from kube32_sim.storage.watching import Hub
 from kube32_sim.webhooks.dispatching import Dispatcher
 
-if TYPE_CHECKING:
-    from kube32_sim.importing.snapshots import Snapshots
-
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-
-class Stoppable(Protocol):
-    """Anything with an end."""
-
-    async def stop(self) -> None: ...
 
 
 class _Closing:
@@ -108,7 +91,6 @@ class Cluster:
         self.port = 0
         self.candidate: Candidate | None = None
         self._ready = False
-        self._snapshots: Snapshots | None = None
         self._stack: list[Stoppable] = []
 
     async def start(self) -> None:
@@ -161,8 +143,7 @@ class Cluster:
             authorizer=self._authorizer(),
         )
         self.registry.signing_key = await signing_key(self.store, options.store_place)
-        clocks = Clocks(self.clock, self.ids, self.store.keep_time)
-        self.registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
+        own = serve_own_types(Parts(options, self.registry, hooks, scheduler, self._alone))
         hooks.follow(self.store, self.clock)
         self._ask_others(table)
         self.client = LocalClient(self.registry, self.hub)
@@ -179,7 +160,7 @@ class Cluster:
         self.recorder.start()
         self._stack.append(self.recorder)
         await self._start_duties(scheduler, table)
-        self._stack += [self._server, clocks]  # clients go before loops and boards: these have much to do for them
+        self._stack += [self._server, *own]  # clients go before loops and boards: these have much to do for them
         await self.store.keep_time(self.clock.now())  # and with it all that was written so far
         if options.kubeconfig is not None:
             write_kubeconfig(options.kubeconfig, self.access)
@@ -190,7 +171,6 @@ class Cluster:
         webhooks = Dispatcher(table, self.store, registry.lookup, registry.authorizer, self.clock, self.ids)
         policies = AdmissionPolicies(self.store, table, registry.authorizer)
         registry.dynamic.use(policies, webhooks=webhooks)
-        registry.own.answer(GROUP, "snapshots", self._load)
         if self.options.loops:
             self.hooks.after(POLICIES, policy_status(registry))
         self._stack.append(webhooks)
@@ -285,18 +265,6 @@ class Cluster:
         self._stack.append(boards)
         await boards.start()
 
-    async def _load(self, asked: Asked, obj: JsonObject) -> JsonObject:
-        """A part of a snapshot."""
-        if self._snapshots is None:
-            from kube32_sim.importing.snapshots import Snapshots
-
-            options = self.options
-            computed = COMPUTED if "endpoints" in options.loops else ()
-            played = [name for name, _ in options.boards]
-            most = options.limits.max_object_bytes
-            self._snapshots = Snapshots(self.registry, self.hooks, self._alone, computed, played, most)
-        return await self._snapshots.post(asked, obj)
-
     async def _alone(self, work: Callable[[], Awaitable[T]]) -> T:
         """Where others share the store, no loops may see half of a snapshot; here there is no turn for them."""
         return await (work() if self.candidate is None else self.candidate.alone(work))
@@ -364,35 +332,3 @@ class Cluster:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.stop()
-
-
-def admission_config(options: ServeOptions) -> AdmissionConfig:
-    loops = options.loops
-    return AdmissionConfig(
-        default_toleration_seconds=options.default_toleration_seconds,
-        taint_new_nodes="node-lifecycle" not in loops,
-        service_accounts="serviceaccount" in loops,
-        idle_warnings=bool(loops),
-        steering_warnings=bool(loops),
-        quota_by_status=not loops,
-        object_bytes=options.limits.max_object_bytes,
-    )
-
-
-def _settle_memory() -> None:
-    """What is there at the start stays: spare the garbage collector looking at it, and let it look more rarely."""
-    gc.enable()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
-
-
-async def serve(options: ServeOptions) -> None:
-    """Run a cluster until cancelled; prints one line when it is ready, and how to use it."""
-    path = full_path(options.kubeconfig or KUBECONFIG)
-    gc.disable()  # it would look again and again at all that a store brings back
-    async with Cluster(replace(options, kubeconfig=path)) as cluster:
-        _settle_memory()
-        # in one piece: who reads only the first line, and closes the pipe, stops nothing
-        print("\n".join(greeting(options, cluster.url, cluster.port, path)), flush=True)
-        await asyncio.get_running_loop().create_future()

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import run
-from kube32_sim.arguments import PROGRAM
-from kube32_sim.cli import COMMANDS
+from kube32_sim.arguments import COMMANDS, PROGRAM
 from kube32_sim.options import KUBECONFIG
 
 CLONE = Path(run.__file__).parent

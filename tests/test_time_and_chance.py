@@ -56,7 +56,7 @@ ALLOWED = {
     "kube32_sim/storage/etcd/waiting.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/storage/sqlite/journal.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/importing/snapshots.py": {"kube32_sim.clock.RealClock"},
-    "kube32_sim/clock_command.py": {"kube32_sim.clock.RealClock"},
+    "kube32_sim/commands/clock.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/snapshot/saving.py": {"kube32_sim.clock.RealClock"},
 }
 """What each file uses of them."""

@@ -12,7 +12,7 @@ from kube32_sim.api import admission, idle
 from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.strategies.base import Context
-from kube32_sim.cluster import admission_config
+from kube32_sim.assembling import admission_config
 from kube32_sim.options import ServeOptions
 
 WARNING = AdmissionConfig(idle_warnings=True)

@@ -12,7 +12,7 @@ from kube32_sim.api import admission, steering
 from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.admission.pod_security import TEMPLATES
 from kube32_sim.api.strategies.base import Context
-from kube32_sim.cluster import admission_config
+from kube32_sim.assembling import admission_config
 from kube32_sim.options import LOOPS, ServeOptions
 
 JsonObject = dict[str, Any]

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from kube32_sim.commands.verify import differences
 from kube32_sim.kubelet.boards import profiles
 from kube32_sim.kubelet.node_object import amounts, node_labels
 from kube32_sim.preview.boards import at_rest
 from kube32_sim.preview.kestrel import KestrelPlacer
 from kube32_sim.preview.kube32 import Kube32Placer
 from kube32_sim.preview.placements import ClusterState, WantedPod
-from kube32_sim.preview.verify import differences
 
 JsonObject = dict[str, Any]
 S3 = profiles()["esp32-s3"]

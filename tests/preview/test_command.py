@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from kube32_sim import cli
+from kube32_sim.commands import preview as command_module
 from kube32_sim.kestrel.operations import size
-from kube32_sim.preview import command as command_module
 from tests.support.servers import CLONE, command_environment, running_server
 
 NODE = {
@@ -192,7 +192,7 @@ def test_a_difference_is_exit_code_1(capsys: pytest.CaptureFixture[str], monkeyp
     async def differ(*_: object) -> list[str]:
         return ["default/web-0: previewed on n1, went to <none>"]
 
-    monkeypatch.setattr("kube32_sim.preview.verify.differences", differ)
+    monkeypatch.setattr("kube32_sim.commands.verify.differences", differ)
     assert preview("-f", "app.yaml", "--nodes", "nodes.yaml", "--verify") == 1
     err = capsys.readouterr().err
     assert "differs: default/web-0: previewed on n1, went to <none>\n" in err
@@ -285,7 +285,7 @@ def test_a_reader_that_goes_away_is_no_traceback(files: Path) -> None:
 
 def test_a_preview_imports_nothing_heavy() -> None:
     code = (
-        "import sys, kube32_sim.kestrel, kube32_sim.preview.command\n"
+        "import sys, kube32_sim.kestrel, kube32_sim.commands.preview\n"
         "heavy = {'numpy', 'aiohttp', 'asyncio', 'yaml', 'tqdm'} & set(sys.modules)\n"
         "sys.exit(', '.join(heavy) or None)"
     )

@@ -10,11 +10,11 @@ import pytest
 
 from kube32_sim import Cluster, ServeOptions
 from kube32_sim.client import DAEMONSETS, DEPLOYMENTS, JOBS, NODES, PODS, Resource
+from kube32_sim.commands.verify import differences
 from kube32_sim.preview.kube32 import Kube32Placer
 from kube32_sim.preview.manifests import Manifest
 from kube32_sim.preview.placements import Placement
 from kube32_sim.preview.state import read_cluster
-from kube32_sim.preview.verify import differences
 from kube32_sim.preview.workloads import wanted_pods
 
 JsonObject = dict[str, Any]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kube32_sim.preview.progress import progress_bar
+from kube32_sim.progress import progress_bar
 
 NEVER = 1e9
 CLEARED = "\r" + " " * 79 + "\r"

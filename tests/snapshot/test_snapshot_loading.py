@@ -10,6 +10,7 @@ import pytest
 
 from kube32_sim import Cluster
 from kube32_sim.api.errors import ApiError
+from kube32_sim.api.own import GROUP
 from kube32_sim.client import NAMESPACES, PODS, Resource
 from kube32_sim.http_client import HttpClient
 from kube32_sim.importing import snapshots
@@ -276,8 +277,7 @@ async def test_a_load_that_nobody_goes_on_with_is_forgotten_after_a_while(
 ) -> None:
     monkeypatch.setattr(snapshots, "PATIENCE", 0.05)
     await post(cluster, "one", part=0, more=True, lines=LINE % "a")
-    staged = cluster._snapshots
-    assert staged is not None
+    staged = cluster.registry.own._answering[GROUP, "snapshots"].__self__._snapshots
     await eventually(lambda: not staged._loads, "it is forgotten")
     with pytest.raises(ApiError, match="begin anew with part 0"):
         await post(cluster, "one", part=1, lines=LINE % "b")

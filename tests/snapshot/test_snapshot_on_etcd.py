@@ -128,7 +128,7 @@ async def test_a_load_whose_lease_is_lost_says_how_it_is_completed(etcd: Etcd, m
             raise Unavailable("the lease was lost")
 
         with monkeypatch.context() as patched:
-            patched.setattr(cluster._snapshots, "_alone", lost)
+            patched.setattr(cluster.candidate, "alone", lost)
             with pytest.raises(ApiError, match=r"the lease was lost; [1-9]\d* objects were loaded; to load "):
                 await load_objects(cluster, wanted)
         await load_objects(cluster, wanted, on_conflict="Skip")

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kube32_sim.options import OptionError
-from kube32_sim.preview.placements import ClusterState, Placement, Placer, PreviewError, WantedPod
+from kube32_sim.preview.placements import ClusterState, Placement, PreviewError
 from kube32_sim.terminal import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
 
 
 MOST_DIGITS = 100_000
@@ -23,10 +23,9 @@ MOST_DIGITS = 100_000
 MOST_VERDICTS = 250_000
 """Of nodes about pods, in one answer: each takes some hundred bytes of it, and ten times as much memory."""
 DEFAULT_NAMESPACE = "default"
-NO_CONTROLLER = frozenset(("StatefulSet", "ReplicaSet", "ReplicationController"))
 
 
-def preview(parsed: argparse.Namespace) -> int:
+def run(parsed: argparse.Namespace) -> int:
     """The exit code: 0 answered, 1 with `--verify` where a cluster does otherwise.
 
     PreviewError and KubeconfigError where there is no answer, OptionError where options do not go together.
@@ -121,6 +120,7 @@ def _read(path: str) -> str:
 
 def place(parsed: argparse.Namespace) -> int:
     from kube32_sim.preview.manifests import read_manifests
+    from kube32_sim.preview.placing import made_by_nobody, make_placer, place_all
     from kube32_sim.preview.printing import render
     from kube32_sim.preview.workloads import wanted_pods
 
@@ -133,7 +133,8 @@ def place(parsed: argparse.Namespace) -> int:
     if output != "table" and len(wanted) * len(state.nodes) > MOST_VERDICTS:
         size = f"{len(wanted)} pods on {len(state.nodes)} nodes"
         raise PreviewError(f"-o {output} tells what each node says of each pod, too much for {size}: use -o table")
-    placements = place_all(placer, wanted, details=output != "table")
+    with _progress(len(wanted), "pods") as progress:
+        placements = place_all(placer, wanted, details=output != "table", progress=progress)
     for warning in dict.fromkeys((*state.warnings, *made_by_nobody(wanted, profile), *placer.warnings)):
         tell(f"Warning: {warning}")
     answer(render(placements, placer.profile, output))
@@ -153,36 +154,8 @@ def read_state(parsed: argparse.Namespace) -> tuple[ClusterState, str]:
     return _wait(read_cluster(access)), access.namespace or DEFAULT_NAMESPACE
 
 
-def made_by_nobody(wanted: Sequence[WantedPod], profile: str) -> Iterator[str]:
-    """kube32 has no controllers for some kinds, whose pods a preview shows all the same."""
-    if profile != "kube32":
-        return
-    owners = {pod.owner: pod.source for pod in wanted if pod.owner.partition("/")[0] in NO_CONTROLLER}
-    for source in owners.values():
-        yield f"{source}: kube32 runs no controller for it: on a simulator nothing makes these pods"
-
-
-def make_placer(profile: str, state: ClusterState, wanted: Sequence[WantedPod]) -> Placer:
-    if profile == "kestrel":
-        from kube32_sim.preview.kestrel import KestrelPlacer
-
-        return KestrelPlacer(state, wanted)
-    from kube32_sim.preview.kube32 import Kube32Placer
-
-    return Kube32Placer(state)
-
-
-def place_all(placer: Placer, wanted: Sequence[WantedPod], *, details: bool) -> list[Placement]:
-    placements = []
-    with _progress(len(wanted), "pods") as progress:
-        for pod in wanted:
-            placements.append(placer.place(pod, details=details))
-            progress(1)
-    return list(placer.in_the_end(placements))
-
-
 def verify(placements: Sequence[Placement], state: ClusterState) -> int:
-    from kube32_sim.preview.verify import differences
+    from kube32_sim.commands.verify import differences
 
     found = _wait(differences(placements, state))
     for line in found:
@@ -203,6 +176,6 @@ def _wait(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 def _progress(total: int, what: str) -> AbstractContextManager[Callable[[int], None]]:
-    from kube32_sim.preview.progress import progress_bar
+    from kube32_sim.progress import progress_bar
 
     return progress_bar(total, what)

@@ -17,7 +17,7 @@ from kube32_sim.durations import format_duration
 from kube32_sim.http_client import HttpClient
 from kube32_sim.kubeconfig import Access, find_access
 from kube32_sim.options import CommandError
-from kube32_sim.preview.progress import progress_bar, somebody_watches
+from kube32_sim.progress import progress_bar, somebody_watches
 from kube32_sim.registry.clocks import NAME
 
 GLANCE = 0.5
@@ -26,7 +26,7 @@ GLANCE = 0.5
 Work = Callable[[Client], Coroutine[Any, Any, JsonObject]]
 
 
-def clock(parsed: argparse.Namespace) -> int:
+def run(parsed: argparse.Namespace) -> int:
     """The exit code; CommandError where there is no answer."""
     access = find_access(parsed.server, parsed.kubeconfig)
     work = _show if parsed.action == "show" else _advance(parsed.duration)

@@ -15,7 +15,7 @@ from kube32_sim.http_client import HttpClient
 from kube32_sim.ids import Ids
 from kube32_sim.kubeconfig import Access, find_access
 from kube32_sim.options import CommandError
-from kube32_sim.preview.progress import progress_bar
+from kube32_sim.progress import progress_bar
 from kube32_sim.snapshot import files
 from kube32_sim.snapshot.loading import Loaded, Options, load
 from kube32_sim.snapshot.reading import Objects, read
@@ -23,7 +23,7 @@ from kube32_sim.snapshot.saving import ATTEMPTS, SECRETS, Expired, Saved, Saving
 from kube32_sim.terminal import printable, tell
 
 
-def snapshot(parsed: argparse.Namespace) -> int:
+def run(parsed: argparse.Namespace) -> int:
     """The exit code; CommandError where it cannot be done."""
     access = find_access(parsed.server, parsed.kubeconfig)
     try:

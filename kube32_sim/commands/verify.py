@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kube32_sim.client import NAMESPACES, PODS
-from kube32_sim.kestrel.profiles import KUBE32
 from kube32_sim.preview.boards import at_rest, revision_of
+from kube32_sim.preview.kube32 import Kube32Placer
 from kube32_sim.preview.placements import ClusterState, Placement
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ async def differences(placements: Sequence[Placement], state: ClusterState) -> l
     from kube32_sim.options import ServeOptions
 
     # On a clock that stands still nothing moves but what is created.
-    state = at_rest(state, KUBE32.name)
+    state = at_rest(state, Kube32Placer.profile)
     options = ServeOptions(port=0, nodes=0, controllers="scheduler", clock="virtual")
     async with Cluster(options) as cluster:
         await _load(cluster, state)

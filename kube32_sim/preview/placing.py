@@ -1,0 +1,40 @@
+"""Wanted pods are placed by the rules of a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from kube32_sim.preview.placements import ClusterState, Placement, Placer, WantedPod
+
+NO_CONTROLLER = frozenset(("StatefulSet", "ReplicaSet", "ReplicationController"))
+
+
+def make_placer(profile: str, state: ClusterState, wanted: Sequence[WantedPod]) -> Placer:
+    """profile: kube32 or kestrel.  Raises PreviewError where the profile cannot say what there is, or is wanted."""
+    if profile == "kestrel":
+        from kube32_sim.preview.kestrel import KestrelPlacer
+
+        return KestrelPlacer(state, wanted)
+    from kube32_sim.preview.kube32 import Kube32Placer
+
+    return Kube32Placer(state)
+
+
+def place_all(
+    placer: Placer, wanted: Sequence[WantedPod], *, details: bool, progress: Callable[[int], object] = int
+) -> list[Placement]:
+    """One after the other, each counting for the next.  progress: called with 1 after each."""
+    placements = []
+    for pod in wanted:
+        placements.append(placer.place(pod, details=details))
+        progress(1)
+    return list(placer.in_the_end(placements))
+
+
+def made_by_nobody(wanted: Sequence[WantedPod], profile: str) -> Iterator[str]:
+    """kube32 has no controllers for some kinds, whose pods a preview shows all the same."""
+    if profile != "kube32":
+        return
+    owners = {pod.owner: pod.source for pod in wanted if pod.owner.partition("/")[0] in NO_CONTROLLER}
+    for source in owners.values():
+        yield f"{source}: kube32 runs no controller for it: on a simulator nothing makes these pods"
