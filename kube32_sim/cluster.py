@@ -34,8 +34,10 @@ from kube32_sim.kept import administrator_token, own_authority, reached, signing
 from kube32_sim.kubeconfig import Access, write_kubeconfig
 from kube32_sim.leading import Candidate, LocalBoards
 from kube32_sim.local_client import LocalClient
-from kube32_sim.loops import Loops, make_recorder, make_scheduler
-from kube32_sim.metrics import Metrics
+from kube32_sim.loops import Loops, MeteredBinder, make_recorder, make_scheduler
+from kube32_sim.metrics.meters import Meters
+from kube32_sim.metrics.page import Metrics
+from kube32_sim.metrics.traffic import Traffic
 from kube32_sim.options import ServeOptions
 from kube32_sim.registry.computed import COMPUTED, ComputedEndpoints
 from kube32_sim.registry.custom_types import CustomTypes
@@ -53,6 +55,7 @@ from kube32_sim.server.client_certificates import ClientCertificates, prepare
 from kube32_sim.server.documents import CustomDefinitions, Documents
 from kube32_sim.server.exposure import check_exposure, warn_of_readers
 from kube32_sim.server.handler import Handler
+from kube32_sim.server.inflight import Inflight
 from kube32_sim.server.origins import origins_of
 from kube32_sim.server.refusals import Refusals
 from kube32_sim.storage.interface import Store, Unavailable
@@ -122,10 +125,12 @@ class Cluster:
         shown = Hub(self.store, self.clock.gauge, kept=True) if self.store.deferred else self.hub
         self._known, self._token = await self._tokens()
         scheduler = make_scheduler(options, self.store)
+        self._meters = Meters()
+        binder = None if scheduler is None else MeteredBinder(scheduler, self._meters.scheduling)
         low, high = options.node_ports.start, options.node_ports.stop - 1
         allocators = Allocators(self.ids, str(options.service_network), (low, high))
         announce = self._announce if scheduler is not None else None
-        hooks = WriteHooks(allocators, scheduler, announce, self.ids, charges_quotas=not options.loops)
+        hooks = WriteHooks(allocators, binder, announce, self.ids, charges_quotas=not options.loops)
         self.hooks = hooks
         computed = None
         if "endpoints" in options.loops:
@@ -148,7 +153,7 @@ class Cluster:
         self._ask_others(table)
         self.client = LocalClient(self.registry, self.hub)
         self.recorder = make_recorder(self.client, self.clock)
-        await self._start_server(shown)
+        await self._start_server(shown, lambda: None if scheduler is None else len(scheduler.cache.waiting))
         await bootstrap(self.client.of(API_SERVER), self.store, options.service_network, self.port)
         if "RBAC" in options.authorization_modes:
             await make_roles(self.registry)
@@ -181,8 +186,8 @@ class Cluster:
         for event in creation_events(pod):
             self.recorder.record(event)
 
-    async def _start_server(self, hub: Hub) -> None:
-        """hub: of the watchers outside."""
+    async def _start_server(self, hub: Hub, waiting: Callable[[], int | None]) -> None:
+        """hub: of the watchers outside.  waiting: how many pods wait for a node."""
         from kube32_sim.server import tls
 
         options = self.options
@@ -197,7 +202,10 @@ class Cluster:
         if context is not None:
             prepare(context, options.client_ca_file)
         refusals = Refusals()
-        metrics = Metrics(self.store, hub, self._leads, refusals.counts)
+        traffic, inflight = Traffic(), Inflight(options.limits)
+        metrics = Metrics(
+            self.store, hub, self.clock, traffic, self._meters, self._leads, refusals.counts, inflight.seated, waiting
+        )
         computed = COMPUTED if "endpoints" in options.loops else ()
         definitions, trouble = CustomDefinitions(self.store), lambda: self.store.trouble
         parts = self.registry.table, metrics.text, lambda: self._ready, definitions, computed, trouble
@@ -205,7 +213,7 @@ class Cluster:
         tokens = Tokens(self._known, self.clock.now, self.registry.lookup, self.registry.signing_key)
         certificates = ClientCertificates() if options.client_ca_file is not None else None
         authenticator = Authenticator(tokens, certificates, origins_of(options))
-        handler = Handler(self.registry, hub, authenticator, documents, options.limits, refusals)
+        handler = Handler(self.registry, hub, authenticator, documents, options.limits, refusals, traffic, inflight)
         self._customs = CustomTypes(self.registry, handler.streams.end_of)
         self.hooks.after(DEFINITIONS, self._customs.follow)
         if self.store.optimistic:
@@ -250,7 +258,9 @@ class Cluster:
         key = self.registry.signing_key
 
         def make(recorder: Recorder) -> tuple[Loops, LocalBoards]:
-            loops = Loops(options, scheduler, table, self.store, self.client, recorder, self.clock, ca, key)
+            loops = Loops(
+                options, scheduler, table, self.store, self.client, recorder, self.clock, ca, key, self._meters
+            )
             return loops, LocalBoards(options, self.store, self.client, self.clock, self.ids)
 
         if options.elects:

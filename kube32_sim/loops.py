@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kube32_controllers.deployment_controller import DeploymentController
 from kube32_controllers.disruption_controller import DisruptionController
@@ -23,9 +23,10 @@ from kube32_sim.api.resources import ResourceTable
 from kube32_sim.api.users import User, service_account
 from kube32_sim.clock import Clock
 from kube32_sim.local_client import LocalClient
+from kube32_sim.metrics.meters import LoopMeter, Meters, SchedulingMeter, stopwatch
 from kube32_sim.options import ServeOptions
 from kube32_sim.registry.computed import ComputedEndpoints
-from kube32_sim.runtime.actions import Loop
+from kube32_sim.runtime.actions import Create, Loop
 from kube32_sim.runtime.event_ttl import EventExpiry
 from kube32_sim.runtime.loop import Runner, Source
 from kube32_sim.runtime.recorder import Recorder
@@ -83,6 +84,39 @@ def timeouts(options: ServeOptions) -> Timeouts:
     return Timeouts(options.not_ready_timeout, options.eviction_timeout, options.lease_check_interval)
 
 
+class MeteredBinder:
+    """The scheduler inside the create request, with its attempts counted (a `hooks.Binder`)."""
+
+    def __init__(self, scheduler: Scheduler, meter: SchedulingMeter) -> None:
+        self._scheduler, self._meter = scheduler, meter
+
+    def bind_on_create(self, pod: dict[str, object], now: str) -> object:
+        begun = stopwatch()
+        events = self._scheduler.bind_on_create(pod, now)
+        if events:
+            self._meter.note("scheduled" if events[0].type == "Normal" else "unschedulable", stopwatch() - begun)
+        return events
+
+    def misfit(self, pod: dict[str, object], node: str) -> str:
+        return self._scheduler.misfit(pod, node)
+
+
+class RetryMeter(LoopMeter):
+    """The scheduler's loop: its work is attempts."""
+
+    __slots__ = ("_scheduling",)
+
+    def __init__(self, scheduling: SchedulingMeter) -> None:
+        super().__init__()
+        self._scheduling = scheduling
+
+    def note(self, actions: Sequence[object], seconds: float) -> None:
+        super().note(actions, seconds)
+        if actions:
+            binds = any(isinstance(one, Create) for one in actions)
+            self._scheduling.note("scheduled" if binds else "unschedulable", seconds)
+
+
 class Loops:
     """The runners of all loops that are switched on."""
 
@@ -97,15 +131,24 @@ class Loops:
         clock: Clock,
         ca: str = "",
         key: SigningKey = OF_THIS_PROCESS,
+        meters: Meters | None = None,
     ) -> None:
-        """ca: the certificate by which clients know the server, PEM; "" for none.  key: signs tokens."""
+        """ca: the certificate by which clients know the server, PEM; "" for none.  key: signs tokens.
+
+        meters: of the loops' work.
+        """
         view = StoreView(store)
         computed = ComputedEndpoints.storages if "endpoints" in options.loops else ()
         every, at_once = options.reconcile_interval, None
+        meters = meters or Meters()
 
         def runner(loop: Loop, interval: float | None, source: Source = view) -> Runner:
             writer = client.of(SCHEDULER if loop is scheduler else CONTROLLERS, user_of(loop.name))
-            return Runner(loop, source, writer, recorder, clock, interval)
+            meter = meters.loops.get(loop.name)
+            if meter is None:
+                meter = RetryMeter(meters.scheduling) if loop is scheduler else LoopMeter()
+                meters.loops[loop.name] = meter
+            return Runner(loop, source, writer, recorder, clock, interval, meter)
 
         def sweeping(loop: NamespaceController | GarbageCollector | ResourceQuotaController) -> Runner:
             return runner(loop, at_once, loop.source)

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import Client, Resource
 from kube32_sim.clock import Clock, turn
+from kube32_sim.metrics.meters import LoopMeter, stopwatch
 from kube32_sim.runtime.actions import Loop, Plan, View
 from kube32_sim.runtime.apply import Recorder, apply
 from kube32_sim.runtime.view import Event, storage_of
@@ -133,8 +134,16 @@ class Runner:
     """Runs one loop.  interval: seconds between passes, counted from the first; None: as soon as something changes."""
 
     def __init__(
-        self, loop: Loop, view: Source, client: Client, recorder: Recorder, clock: Clock, interval: float | None
+        self,
+        loop: Loop,
+        view: Source,
+        client: Client,
+        recorder: Recorder,
+        clock: Clock,
+        interval: float | None,
+        meter: LoopMeter | None = None,
     ) -> None:
+        self._meter = meter or LoopMeter()
         self._loop = loop
         self._view = view
         self._client = client
@@ -198,6 +207,7 @@ class Runner:
             if not keys:
                 return
             self._dirty.update(dict.fromkeys(keys))
+            self._meter.depth = len(self._dirty)
         if self._dirty_since is None:
             self._dirty_since = self._clock.now()
             self._signal.set()
@@ -218,6 +228,7 @@ class Runner:
             if number % UNSEEN_STRIDE == 0:
                 await turn()
         keys, self._dirty = self._dirty, {}
+        self._meter.depth = 0
         return keys
 
     # waiting
@@ -282,6 +293,7 @@ class Runner:
         if self._interval is not None:
             self._passed = floor(self._intervals(now) + ROUNDING)
         self._dirty_since = None
+        self._meter.passes += 1
         if self._sweep is not None:
             await self._swept(self._sweep(self._view, now))
         for keys in (await self._dirty_keys(), self._agenda.take(now)):
@@ -302,7 +314,8 @@ class Runner:
         self._done += 1
         if self._done % STRIDE == 0:
             await turn()
-        now = self._clock.now()
+        now, begun = self._clock.now(), stopwatch()
+        self._meter.adds += 1
         plan = Plan()
         try:
             view = await self._read(key)
@@ -327,6 +340,8 @@ class Runner:
             else:
                 # Never at once again: a loop that is due all the time would leave no rest in which time can move.
                 self._agenda.set(key, max(due, now + FIRST_DELAY))
+        finally:
+            self._meter.note(plan.actions, stopwatch() - begun)
 
     async def _read(self, key: str) -> View:
         wanted = self._owned_by(key, self._view) if self._owned_by is not None else None
@@ -340,6 +355,7 @@ class Runner:
     def _again(self, key: str, now: float, due: float | None = None) -> None:
         """After a failure: the longer it lasts, the later, but not after the moment the loop itself asked for."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
+        self._meter.retries += 1
         when = now + min(FIRST_DELAY * 2.0 ** min(failures - 1, 20), LONGEST_DELAY)
         self._agenda.set(key, when if due is None else min(when, max(due, now + FIRST_DELAY)))
 

@@ -16,6 +16,8 @@ from kube32_sim.api.builtin import deprecation
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.limits import DEFAULTS, Limits
+from kube32_sim.metrics.meters import stopwatch
+from kube32_sim.metrics.traffic import Traffic
 from kube32_sim.option_fields import flag
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server import impersonation, openid
@@ -36,6 +38,15 @@ from kube32_sim.storage.watching import Hub
 log = logging.getLogger(__name__)
 
 
+class _About:
+    """What a request is about, once it is known that there is such a thing."""
+
+    __slots__ = ("info",)
+
+    def __init__(self) -> None:
+        self.info: RequestInfo | None = None
+
+
 def body_too_large(most: int) -> ApiError:
     """In upstream's words; where it is not upstream's bound, with the option that has set it."""
     option = flag("max_request_body_bytes")
@@ -52,6 +63,8 @@ class Handler:
         documents: Documents,
         limits: Limits = DEFAULTS,
         refusals: Refusals | None = None,
+        traffic: Traffic | None = None,
+        inflight: Inflight | None = None,
     ) -> None:
         self._registry = registry
         self._authenticator = authenticator
@@ -59,14 +72,15 @@ class Handler:
         self.refusals = refusals or Refusals()
         self.streams = Streams(limits, self.refusals)
         self._verbs = Verbs(registry, hub, self.streams, authenticator.tokens)
-        self.inflight = Inflight(limits)
+        self.inflight = inflight or Inflight(limits)
+        self._traffic = traffic or Traffic()
         self._largest = limits.max_request_body_bytes
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        accept = request.headers.get("Accept", "")
+        accept, about, begun = request.headers.get("Accept", ""), _About(), stopwatch()
         try:
             try:
-                response = await self._answer(request, accept)
+                response = await self._answer(request, accept, about)
             except ApiError as error:
                 response = self._failure(error, accept)
             except web.HTTPRequestEntityTooLarge:
@@ -79,6 +93,7 @@ class Handler:
             tell_accident(log, request)
             message = "the simulator failed on this request; its log says where"
             return self._failure(ApiError(503, "ServiceUnavailable", message), "")
+        self._traffic.note(about.info, request.method, response.status, stopwatch() - begun)
         return response
 
     def _failure(self, error: ApiError, accept: str) -> web.Response:
@@ -86,7 +101,7 @@ class Handler:
         form = media.error_form(accept)
         return answer(orjson.dumps(error.status()), error.code, form.content_type, (), error.headers)
 
-    async def _answer(self, request: web.BaseRequest, accept: str) -> web.StreamResponse:
+    async def _answer(self, request: web.BaseRequest, accept: str, about: _About) -> web.StreamResponse:
         target = request.rel_url.raw_path_qs
         path, _, raw_query = target.partition("?")
         query = paths.parse_query(raw_query)
@@ -97,6 +112,8 @@ class Handler:
             user = impersonation.impersonated(user, request.headers, authorizer, asked)
         demand(authorizer, user, asked)
         if info.kind != "resource":
+            if info.kind != "other":
+                about.info = info
             return self._document(request, info, query, accept)
         if request.method == "HEAD":
             return answer(b"", 405)
@@ -104,6 +121,7 @@ class Handler:
             refuse_aggregated(self._registry.store, info)
             return plain_not_found()
         call = Call(request, info, query, user, paths.resolve(self._registry.table, info))
+        about.info = info
         old = deprecation(call.row)
         told = [] if old is None else [old]
         for text in told:

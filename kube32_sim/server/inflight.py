@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 
@@ -51,6 +51,10 @@ class Seats:
         self._option = option
         self._queue: OrderedDict[asyncio.Future[None], None] = OrderedDict()
         """Those who wait, the first first; one who has given up may still be in it, or be out of it already."""
+
+    @property
+    def taken(self) -> int:
+        return self._most - self.free
 
     async def wait(self) -> None:
         """For a seat that somebody gives back; raises ApiError 429."""
@@ -194,6 +198,10 @@ class Inflight:
         self.deadlines = Deadlines(limits.request_timeout)
         self.turns = Turns()
         self.bodies = Bodies(limits.max_request_body_bytes)
+
+    def seated(self) -> Mapping[str, int]:
+        """How many requests are worked on, by kind as metrics name it."""
+        return {"mutating": self.writes.taken, "readOnly": self.reads.taken}
 
     async def run(self, call: Call, accept: str, work: Work) -> web.StreamResponse:
         """Have a request worked on in its turn and its time; raises ApiError 429 or 504, and what the work raises."""

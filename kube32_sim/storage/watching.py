@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -191,6 +192,8 @@ class Hub:
         self._deafen: dict[Storage, Callable[[], None]] = {}
         """How to hear of the heartbeats of a type no more."""
         self._dirty: dict[Group, None] = {}
+        self.told: Counter[Storage] = Counter()
+        """Events that were handed over, to each member each, by type."""
         store.subscribe(self._on_event, kept=kept)
 
     @property
@@ -309,4 +312,5 @@ class Hub:
         """Hand over what is pending, so that who is live has been told everything up to the present revision."""
         dirty, self._dirty = self._dirty, {}
         for group in dirty:
+            self.told[group.storage] += len(group.pending) * len(group.members)
             group.flush()
