@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from kube32_sim import cli
-from kube32_sim.arguments import PROGRAM
+from kube32_sim.arguments import COMMANDS, PROGRAM
 from kube32_sim.options import LOOPS
 from kube32_sim.version import VERSION
 from tests.support.servers import command_environment
+
+KNOWN = ", ".join(COMMANDS)
 
 
 def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -44,12 +46,11 @@ def told(arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
     [
         (
             "servee",
-            "argument COMMAND: invalid choice: 'servee' (choose from serve, kubelet, preview, clock, snapshot); "
-            "did you mean 'serve'?",
+            f"argument COMMAND: invalid choice: 'servee' (choose from {KNOWN}); did you mean 'serve'?",
         ),
         (
             "tests",
-            "argument COMMAND: invalid choice: 'tests' (choose from serve, kubelet, preview, clock, snapshot)",
+            f"argument COMMAND: invalid choice: 'tests' (choose from {KNOWN})",
         ),
         ("clock status", "argument ACTION: invalid choice: 'status' (choose from show, advance); did you mean 'show'?"),
         (
@@ -75,9 +76,7 @@ def test_started_by_run_py_it_knows_the_commands_of_that(
     typed: str, meant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(PROGRAM, "python3 run.py")
-    problem = (
-        f"argument COMMAND: invalid choice: '{typed}' (choose from serve, kubelet, preview, clock, snapshot, test)"
-    )
+    problem = f"argument COMMAND: invalid choice: '{typed}' (choose from {KNOWN}, test)"
     assert told(typed, capsys) == f"{problem}; did you mean '{meant}'?"
 
 

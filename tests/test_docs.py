@@ -23,6 +23,7 @@ from kube32_sim.options import LOOPS
 from tests.support.documents import blocks, commands, timeless
 from tests.support.http import Http
 from tests.support.kubectl import Kubectl
+from tests.support.reference import PAGE, made
 from tests.support.servers import CLONE
 from tests.support.waiting import until
 
@@ -103,6 +104,11 @@ def helped(command: str) -> str:
 @pytest.mark.parametrize("command", ["serve", "kubelet", "preview"])
 def test_all_options_are_told(command: str) -> None:
     assert helped(command) in REFERENCE, helped(command)
+
+
+def test_the_generated_reference_is_that_of_the_code() -> None:
+    """`python -m tests.support.reference` writes it."""
+    assert PAGE.read_text(encoding="utf-8") == made()
 
 
 def test_all_loops_are_told() -> None:
