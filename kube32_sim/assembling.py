@@ -12,6 +12,7 @@ from kube32_sim.api.admission import AdmissionConfig
 from kube32_sim.api.own import GROUP
 from kube32_sim.client import CLOCKS
 from kube32_sim.options import ServeOptions
+from kube32_sim.recording.tape import Tape
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.clocks import Clocks
 from kube32_sim.registry.computed import COMPUTED
@@ -46,6 +47,7 @@ class Parts:
     hooks: WriteHooks
     scheduler: Scheduler | None
     alone: Alone
+    tape: Tape
 
 
 def admission_config(options: ServeOptions) -> AdmissionConfig:
@@ -61,6 +63,18 @@ def admission_config(options: ServeOptions) -> AdmissionConfig:
     )
 
 
+_PLACING = (
+    *("reconcile_interval", "lease_check_interval", "not_ready_timeout", "eviction_timeout"),
+    *("default_toleration_seconds", "controllers", "node_lease_duration_seconds", "node_status_update_frequency"),
+)
+
+
+def placing_options(options: ServeOptions) -> dict[str, str]:
+    """Those that decide where pods go and when, by the names of `ServeOptions`; unset ones are left out."""
+    values = {name: getattr(options, name) for name in _PLACING}
+    return {name: str(value) for name, value in values.items() if value is not None}
+
+
 def serve_own_types(parts: Parts) -> Sequence[Stoppable]:
     """Let the registry answer for the group `sim.kube32.io`; answers what is to be stopped with the server.
 
@@ -69,6 +83,7 @@ def serve_own_types(parts: Parts) -> Sequence[Stoppable]:
     registry = parts.registry
     clocks = Clocks(registry.clock, registry.ids, registry.store.keep_time)
     registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
+    registry.own.answer(GROUP, "recordings", parts.tape.post)
     registry.own.answer(GROUP, "snapshots", _Loading(parts).post)
     return (clocks,)
 

@@ -23,7 +23,7 @@ from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.customs.naming import DEFINITIONS
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.api.users import ADMIN, User, service_account
-from kube32_sim.assembling import Parts, Stoppable, admission_config, serve_own_types
+from kube32_sim.assembling import Parts, Stoppable, admission_config, placing_options, serve_own_types
 from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints, make_roles, rules_writer
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.durations import format_duration, seconds_of
@@ -39,6 +39,7 @@ from kube32_sim.metrics.meters import Meters
 from kube32_sim.metrics.page import Metrics
 from kube32_sim.metrics.traffic import Traffic
 from kube32_sim.options import ServeOptions
+from kube32_sim.recording.tape import Tape
 from kube32_sim.registry.computed import COMPUTED, ComputedEndpoints
 from kube32_sim.registry.custom_types import CustomTypes
 from kube32_sim.registry.hooks import WriteHooks
@@ -148,7 +149,8 @@ class Cluster:
             authorizer=self._authorizer(),
         )
         self.registry.signing_key = await signing_key(self.store, options.store_place)
-        own = serve_own_types(Parts(options, self.registry, hooks, scheduler, self._alone))
+        self._tape = Tape(self.store, self.clock, lambda: placing_options(options))
+        own = serve_own_types(Parts(options, self.registry, hooks, scheduler, self._alone, self._tape))
         hooks.follow(self.store, self.clock)
         self._ask_others(table)
         self.client = LocalClient(self.registry, self.hub)
@@ -213,7 +215,9 @@ class Cluster:
         tokens = Tokens(self._known, self.clock.now, self.registry.lookup, self.registry.signing_key)
         certificates = ClientCertificates() if options.client_ca_file is not None else None
         authenticator = Authenticator(tokens, certificates, origins_of(options))
-        handler = Handler(self.registry, hub, authenticator, documents, options.limits, refusals, traffic, inflight)
+        handler = Handler(
+            self.registry, hub, authenticator, documents, options.limits, refusals, traffic, inflight, self._tape
+        )
         self._customs = CustomTypes(self.registry, handler.streams.end_of)
         self.hooks.after(DEFINITIONS, self._customs.follow)
         if self.store.optimistic:

@@ -19,6 +19,7 @@ from kube32_sim.limits import DEFAULTS, Limits
 from kube32_sim.metrics.meters import stopwatch
 from kube32_sim.metrics.traffic import Traffic
 from kube32_sim.option_fields import flag
+from kube32_sim.recording.tape import Tape
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server import impersonation, openid
 from kube32_sim.server.accidents import tell_accident
@@ -65,7 +66,9 @@ class Handler:
         refusals: Refusals | None = None,
         traffic: Traffic | None = None,
         inflight: Inflight | None = None,
+        tape: Tape | None = None,
     ) -> None:
+        """tape: what writes are recorded on while somebody wants that."""
         self._registry = registry
         self._authenticator = authenticator
         self._documents = documents
@@ -74,6 +77,7 @@ class Handler:
         self._verbs = Verbs(registry, hub, self.streams, authenticator.tokens)
         self.inflight = inflight or Inflight(limits)
         self._traffic = traffic or Traffic()
+        self._tape = tape
         self._largest = limits.max_request_body_bytes
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -134,10 +138,19 @@ class Handler:
                 await self._registry.store.kept(self._registry.store.revision)
             error.headers = (*error.headers, *map(warning, dict.fromkeys((*told, *call.warnings, *error.warnings))))
             raise
+        if self._tape is not None and self._tape.on:
+            await self._record(call, response)
         if not response.prepared:
             for text in filter(None, (*told, call.stale)):
                 response.headers.add(*warning(text))
         return response
+
+    async def _record(self, call: Call, response: web.StreamResponse) -> None:
+        from kube32_sim.server.recording import record
+
+        registry = self._registry
+        if self._tape is not None:
+            await record(self._tape, call, response.status, response, registry.clock.now(), registry.store.revision)
 
     async def _work(self, call: Call, accept: str) -> web.StreamResponse:
         while True:

@@ -1,0 +1,163 @@
+"""Records what outside clients write, and where pods go, for those who ask: `POST …/recordings`.
+
+A recording begins with the first POST under a name, which tells as of which revision its state is to be read, and goes
+on as long as somebody asks for what comes next.  While nobody records nothing is kept.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from kube32_sim.api import errors
+from kube32_sim.api.own import API_VERSION, GROUP
+from kube32_sim.clock import Clock, RealClock, rfc3339_micro
+from kube32_sim.recording.audit import Entry, to_json
+from kube32_sim.recording.history import Placements
+from kube32_sim.storage.interface import JsonObject, Store
+from kube32_sim.storage.objects import Event
+
+if TYPE_CHECKING:
+    from kube32_sim.registry.asked import Asked
+
+PATIENCE = 60.0
+"""Seconds of real time after which who does not ask any more records no more."""
+MOST_BYTES = 64 << 20
+"""Of what is kept for readers who are behind; beyond it the oldest is lost, and they are told."""
+PAGE = 1000
+MOST_RECORDINGS = 8
+PODS = ("", "pods")
+
+
+class _Line(NamedTuple):
+    number: int
+    raw: bytes
+
+
+class _Reader:
+    """One recording.  after: the number up to which it was read; asked: when it last asked."""
+
+    __slots__ = ("after", "asked")
+
+    def __init__(self, after: int, asked: float) -> None:
+        self.after, self.asked = after, asked
+
+
+class Tape:
+    """on: whether somebody records, which is looked at with every write.
+
+    options: those of the server that decide where pods go, as `serve` has them.
+    """
+
+    def __init__(self, store: Store, clock: Clock, options: Callable[[], Mapping[str, Any]]) -> None:
+        self.on = False
+        self._store, self._clock, self._options = store, clock, options
+        self._real = RealClock()
+        self._readers: dict[str, _Reader] = {}
+        self._lines: deque[_Line] = deque()
+        self._bytes = self._last = 0
+        self._placements: Placements | None = None
+        self._unsubscribe: Callable[[], None] = lambda: None
+
+    # what happens
+
+    def note(self, entry: Entry) -> None:
+        """A request of somebody outside was answered."""
+        self._add({**to_json(entry)})
+
+    def _heard(self, event: Event) -> None:
+        if self._placements is None:
+            return
+        gone = event.type == "DELETED"
+        step = self._placements.changed(event.stored.object(), self._clock.now(), gone=gone)
+        if step is not None:
+            self._add({"apiVersion": API_VERSION, "kind": "PlacementStep", "spec": step.to_json()})
+
+    def _add(self, line: JsonObject) -> None:
+        raw = orjson.dumps(line)
+        self._last += 1
+        self._lines.append(_Line(self._last, raw))
+        self._bytes += len(raw)
+        while self._bytes > MOST_BYTES:
+            self._bytes -= len(self._lines.popleft().raw)
+        if self._last % PAGE == 0:
+            self._look()
+
+    # who asks
+
+    async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
+        """Begin, or tell what has come since.  Raises ApiError 422, 429."""
+        name = (obj.get("metadata") or {}).get("name") or ""
+        spec = obj.get("spec") or {}
+        if not name:
+            wrong = errors.required("metadata.name", "any name, by which what comes next is asked for")
+            raise errors.invalid(GROUP, "Recording", name, [wrong])
+        self._look()
+        reader = self._readers.get(name)
+        begins = reader is None
+        if reader is None:
+            if spec.get("after"):
+                wrong = errors.invalid_value("spec.after", spec["after"], "nobody records under this name any more")
+                raise errors.invalid(GROUP, "Recording", name, [wrong])
+            if len(self._readers) >= MOST_RECORDINGS:
+                raise errors.too_many_requests(f"{MOST_RECORDINGS} recordings are under way; end one of them")
+            self._begin()
+            reader = self._readers[name] = _Reader(self._last, 0.0)
+        reader.asked, reader.after = self._real.now(), spec.get("after") or reader.after
+        status = self._status(reader, begins=begins)
+        if spec.get("end"):
+            del self._readers[name]
+            self._look()
+        metadata = {"name": name, "creationTimestamp": self._clock.timestamp()}
+        return {"kind": "Recording", "apiVersion": API_VERSION, "metadata": metadata, "spec": spec, "status": status}
+
+    def _status(self, reader: _Reader, *, begins: bool) -> JsonObject:
+        self._forget()
+        first = self._lines[0].number if self._lines else self._last + 1
+        lost = max(0, first - 1 - reader.after)
+        lines = [line for line in self._lines if line.number > reader.after][:PAGE]
+        status: JsonObject = {
+            "now": rfc3339_micro(self._clock.now()),
+            "lines": b"\n".join(line.raw for line in lines).decode(),
+            "next": lines[-1].number if lines else self._last,
+            "more": bool(lines) and lines[-1].number < self._last,
+            "lost": lost,
+        }
+        if begins:
+            status |= {"resourceVersion": str(self._store.revision), "options": dict(self._options())}
+        return status
+
+    def _begin(self) -> None:
+        if self.on:
+            return
+        self.on = True
+        self._placements = Placements(self._clock.now())
+        for pod in sorted((stored.object() for stored in self._store.list(PODS)), key=creation):
+            self._placements.there(pod)
+        self._unsubscribe = self._store.subscribe(self._heard, [PODS])
+
+    def _look(self) -> None:
+        """Who has not asked for long records no more; without anybody nothing is kept."""
+        now = self._real.now()
+        self._readers = {name: one for name, one in self._readers.items() if now - one.asked < PATIENCE}
+        if not self._readers and self.on:
+            self.on = False
+            self._unsubscribe()
+            self._placements = None
+            self._lines.clear()
+            self._bytes = 0
+
+    def _forget(self) -> None:
+        """What everybody has read."""
+        read = min((one.after for one in self._readers.values()), default=self._last)
+        while self._lines and self._lines[0].number <= read:
+            self._bytes -= len(self._lines.popleft().raw)
+
+
+def creation(pod: JsonObject) -> tuple[str, str, str]:
+    """Order in which pods that are there are numbered."""
+    metadata = pod["metadata"]
+    return metadata.get("creationTimestamp") or "", metadata["namespace"], metadata["name"]
