@@ -79,10 +79,16 @@ class HttpClient:
             response.close()
 
     async def ask(
-        self, method: str, path: str, query: Mapping[str, str] | None = None, *, body: JsonObject | None = None
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        *,
+        body: Any = None,
+        media: str | None = None,
     ) -> JsonObject:
-        """Whatever there is no verb for: discovery, pages of lists, dry runs."""
-        return await self._call(method, path, query, body=body)
+        """Whatever there is no verb for: discovery, pages of lists, dry runs.  media: of the body, if not JSON."""
+        return await self._call(method, path, query, body=body, media=media or JSON)
 
     async def get(self, resource: Resource, namespace: str, name: str) -> JsonObject:
         return await self._call("GET", path_of(resource, namespace, name))

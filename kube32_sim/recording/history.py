@@ -51,6 +51,7 @@ class Placements:
         self.steps: list[Step] = []
         self._numbers: Counter[str] = Counter()
         self._known: dict[str, str] = {}
+        self._names: dict[str, str] = {}
         self._where: dict[str, tuple[str, str]] = {}
 
     def there(self, pod: JsonObject) -> None:
@@ -85,7 +86,12 @@ class Placements:
                 self._numbers[owner] += 1
                 owner += str(self._numbers[owner])
             key = self._known[uid] = owner
+            self._names[key] = pod["metadata"]["name"]
         return key
+
+    def name_of(self, key: str) -> str | None:
+        """What a pod is called in this run, as far as it was seen."""
+        return self._names.get(key)
 
 
 def owner_of(pod: JsonObject) -> str:

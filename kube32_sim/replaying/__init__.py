@@ -1,0 +1,1 @@
+"""`kube32-sim record` and `replay`: what clients did to a cluster, once more, on the virtual clock of a private one."""
