@@ -26,6 +26,8 @@ JsonObject = dict[str, Any]
 
 PODS = ("", "pods")
 PROGRAM = "kube32-sim-replay"
+_EXPECTED = ("they are computed from Services and Pods", "run by the simulator from now on")
+"""How what a load tells ends that is so with every recording."""
 _BOARDS = "kubelet/"
 _OURS = "(kube32-sim)"
 """What the user agents of our own programs end with."""
@@ -62,9 +64,16 @@ def _value(kind: str, text: str) -> Any:
 
 
 async def play(
-    recording: Recording, options: ServeOptions, *, speed: float = 0.0, progress: Callable[[int], object] = int
+    recording: Recording,
+    options: ServeOptions,
+    *,
+    speed: float = 0.0,
+    progress: Callable[[int], object] = int,
+    look: Callable[[Cluster], object] = id,
 ) -> Played:
     """speed: how many times as fast as it was recorded; 0: as fast as can be.  progress: called after each request.
+
+    look: called with the cluster as it is in the end.
 
     Raises CommandError where the state cannot be loaded.
     """
@@ -72,7 +81,7 @@ async def play(
     async with Cluster(options) as cluster, HttpClient(cluster.access, timeout=None, program=PROGRAM) as client:
         if recording.state.lines:
             loaded = await loading.load(client, "replay", recording.state, loading.Options("Replace"), lambda _: None)
-            played.notes += loaded.notes
+            played.notes += [note for note in loaded.notes if not note.endswith(_EXPECTED)]
         await cluster.settle()
         follower = _Follower(cluster)
         player = _Player(client, follower.placements, recording.steps)
@@ -95,6 +104,7 @@ async def play(
         await cluster.settle()
         played.steps = follower.placements.steps
         follower.stop()
+        look(cluster)
     return played
 
 

@@ -136,21 +136,23 @@ class Handler:
         except ApiError as error:
             if call.info.verb not in READING and not isinstance(error, Unavailable):
                 await self._registry.store.kept(self._registry.store.revision)
+            if self._tape is not None and self._tape.on:
+                await self._record(call, error.code)
             error.headers = (*error.headers, *map(warning, dict.fromkeys((*told, *call.warnings, *error.warnings))))
             raise
         if self._tape is not None and self._tape.on:
-            await self._record(call, response)
+            await self._record(call, response.status, response)
         if not response.prepared:
             for text in filter(None, (*told, call.stale)):
                 response.headers.add(*warning(text))
         return response
 
-    async def _record(self, call: Call, response: web.StreamResponse) -> None:
+    async def _record(self, call: Call, code: int, response: web.StreamResponse | None = None) -> None:
         from kube32_sim.server.recording import record
 
         registry = self._registry
         if self._tape is not None:
-            await record(self._tape, call, response.status, response, registry.clock.now(), registry.store.revision)
+            await record(self._tape, call, code, response, registry.clock.now(), registry.store.revision)
 
     async def _work(self, call: Call, accept: str) -> web.StreamResponse:
         while True:
