@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from kube32_controllers.scheduler_figures import node_figures, pod_request
-from kube32_sim.api.pod_state import finished
+from kube32_sim.api.pod_state import SCHEDULER_NAMES, finished
 from kube32_sim.kestrel.choosing import Chooser
 from kube32_sim.kestrel.filters import evaluate, no_fit
 from kube32_sim.kestrel.models import Node, Request
@@ -22,8 +22,6 @@ from kube32_sim.kestrel.profiles import KUBE32
 JsonObject = dict[str, Any]
 
 NODES, PODS = ("", "nodes"), ("", "pods")
-SCHEDULER_NAMES = frozenset(("", "default-scheduler"))
-"""Values of spec.schedulerName that mean this scheduler; other pods are left to others, as upstream does."""
 
 
 class StoredObject(Protocol):

@@ -6,6 +6,9 @@ from typing import Any
 
 JsonObject = dict[str, Any]
 
+SCHEDULER_NAMES = frozenset(("", "default-scheduler"))
+"""Values of spec.schedulerName that mean the simulator's scheduler; other pods are left to others, as upstream does."""
+
 
 def terminating(pod: JsonObject) -> bool:
     return "deletionTimestamp" in pod["metadata"]

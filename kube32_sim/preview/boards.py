@@ -16,7 +16,7 @@ from kube32_controllers.scheduler_figures import node_figures
 from kube32_sim.api.pod_state import finished
 from kube32_sim.kestrel.profiles import KUBE32
 from kube32_sim.preview.placements import ClusterState, JsonObject
-from kube32_sim.version import PROVIDER
+from kube32_sim.translation.reports import reports_free, simulated
 
 if TYPE_CHECKING:
     from kube32_sim.api.requests import Amounts
@@ -43,22 +43,7 @@ def cache_of(nodes: Iterable[JsonObject], pods: Iterable[JsonObject]) -> Schedul
 
 def profile_of(node: JsonObject) -> str:
     """The name of a board's profile, or of that of an ordinary node that is simulated; "" of any other."""
-    return str((node["metadata"].get("labels") or {}).get(BOARD_LABEL, "")) or _simulated(node)
-
-
-def _simulated(node: JsonObject) -> str:
-    """What the simulator calls the profile of a node of its own; a cluster's nodes have other providers."""
-    provider = str((node.get("spec") or {}).get("providerID") or "")
-    return provider.removeprefix(PROVIDER).partition("/")[0] if provider.startswith(PROVIDER) else ""
-
-
-def reports_free(node: JsonObject) -> bool:
-    """Whether a node's allocatable is what its kubelet measures as free, as kube32's do; others do not count pods."""
-    if _simulated(node):
-        return True
-    status = node.get("status") or {}
-    named = (*(status.get("capacity") or ()), *(status.get("allocatable") or ()))
-    return any(name.startswith("esp32.io/") for name in named)
+    return str((node["metadata"].get("labels") or {}).get(BOARD_LABEL, "")) or simulated(node)
 
 
 def at_rest(state: ClusterState, profile: str) -> ClusterState:

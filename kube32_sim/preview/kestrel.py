@@ -15,13 +15,13 @@ from kube32_sim.kestrel.filters import evaluate, no_fit, percentages
 from kube32_sim.kestrel.models import Pod, Request
 from kube32_sim.kestrel.nodes import NodeTable
 from kube32_sim.kestrel.profiles import KESTREL
-from kube32_sim.preview.amounts import RESOURCES, STEPS, most_pods
 from kube32_sim.preview.boards import at_rest
 from kube32_sim.preview.details import detail
-from kube32_sim.preview.kubernetes import translation
 from kube32_sim.preview.placements import ClusterState, Placement, Verdict, Victim, WantedPod, shared
 from kube32_sim.preview.start import Resident, start
-from kube32_sim.preview.terms import name_of
+from kube32_sim.translation.amounts import RESOURCES, STEPS, most_pods
+from kube32_sim.translation.kubernetes import translation
+from kube32_sim.translation.terms import name_of
 
 TWIN = "#"
 """Between the name and a number, for a pod whose name is taken: names do not have this character."""

@@ -17,9 +17,10 @@ from kube32_sim.api import quantity
 from kube32_sim.kestrel.filters import evaluate, percentages
 from kube32_sim.kestrel.models import Node, Request
 from kube32_sim.kestrel.profiles import KUBE32
-from kube32_sim.preview.boards import Firewalls, at_rest, cache_of, reports_free, revision_of
+from kube32_sim.preview.boards import Firewalls, at_rest, cache_of, revision_of
 from kube32_sim.preview.details import about_waiting, detail
 from kube32_sim.preview.placements import ClusterState, Placement, Verdict, WantedPod, shared
+from kube32_sim.translation.reports import reports_free
 
 JsonObject = dict[str, Any]
 

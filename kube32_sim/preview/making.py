@@ -156,7 +156,7 @@ def _daemon_set_of_kubernetes(obj: JsonObject, nodes: Sequence[JsonObject]) -> M
     """A pod is tied to its node by the node's name, tolerates what the node's condition brings, and is not made for a
     node with a taint that it does not tolerate."""
     from kube32_sim.kestrel.filters import untolerated
-    from kube32_sim.preview.kubernetes import kestrel_node, tolerations
+    from kube32_sim.translation.kubernetes import kestrel_node, tolerations
 
     about, current = _about(obj), template_hash(obj["spec"]["template"])
     borne = [*(obj["spec"]["template"]["spec"].get("tolerations") or ()), *BORNE]

@@ -14,19 +14,23 @@ from kube32_controllers.scheduler_cache import waits_for_node
 
 from kube32_sim.api.pod_state import finished
 from kube32_sim.kestrel.models import NODE, ZONE, Node, PodSpec
-from kube32_sim.preview.amounts import RESOURCES
-from kube32_sim.preview.beyond import Problem
 from kube32_sim.preview.details import about_waiting, some
-from kube32_sim.preview.kubernetes import Translation, kestrel_node, problems_of_new, soft_taints, translation
 from kube32_sim.preview.placements import ClusterState, PreviewError, WantedPod
-from kube32_sim.preview.terms import HOSTNAME_LABEL, ZONE_LABEL, name_of
+from kube32_sim.translation.amounts import RESOURCES
+from kube32_sim.translation.beyond import Problem
+from kube32_sim.translation.kubernetes import (
+    Translation,
+    age,
+    kestrel_node,
+    problems_of_new,
+    soft_taints,
+    translation,
+)
+from kube32_sim.translation.terms import HOSTNAME_LABEL, ZONE_LABEL, name_of
 
 JsonObject = dict[str, Any]
 
 _VOLUME = re.compile(r"spec\.volumes\[(\d+)\]")
-
-UNTIMED = "~"
-"""After every time: a pod that nothing tells the age of is a new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +107,6 @@ def _with_priority(pod: JsonObject, state: ClusterState) -> JsonObject:
     values = {one["metadata"]["name"]: one.get("value", 0) for one in state.priority_classes}
     value = values.get(spec["priorityClassName"])
     return pod if value is None else {**pod, "spec": {**spec, "priority": value}}
-
-
-def age(pod: JsonObject) -> tuple[str, str]:
-    """Order of the seq of pods that are bound: when they came to their node, as nearly as it is told, then by name.
-
-    status.startTime is what kube-scheduler compares; a pod that no kubelet has seen yet was bound or created at a time.
-    """
-    status = pod.get("status") or {}
-    bound = (one.get("lastTransitionTime") for one in status.get("conditions") or () if one["type"] == "PodScheduled")
-    times = (status.get("startTime"), *bound, pod["metadata"].get("creationTimestamp"), UNTIMED)
-    return next(str(time) for time in times if time), name_of(pod)
 
 
 def _is_bound(pod: JsonObject) -> bool:

@@ -4,8 +4,8 @@ import pytest
 from preview_objects import wanted, workload
 
 from kube32_sim.preview.kestrel import KestrelPlacer
-from kube32_sim.preview.kubernetes import problems_of_new, translation
 from kube32_sim.preview.placements import ClusterState, WantedPod
+from kube32_sim.translation.kubernetes import problems_of_new, translation
 from tests.preview.translated import (
     REQUIRED,
     affinity,

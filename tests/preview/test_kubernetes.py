@@ -4,9 +4,9 @@ import pytest
 
 from kube32_sim.kestrel.models import NODE, ZONE, Taint, Term, Toleration
 from kube32_sim.preview.kestrel import KestrelPlacer
-from kube32_sim.preview.kubernetes import kestrel_node, translation
 from kube32_sim.preview.placements import ClusterState, PreviewError, WantedPod
-from kube32_sim.preview.terms import NAMESPACE
+from kube32_sim.translation.kubernetes import kestrel_node, translation
+from kube32_sim.translation.terms import NAMESPACE
 from tests.preview.translated import (
     REQUIRED,
     TOPOLOGY_KEYS,

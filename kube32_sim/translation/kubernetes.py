@@ -11,15 +11,17 @@ from typing import Any
 
 from kube32_sim.api.quantity import QuantityError
 from kube32_sim.kestrel.models import Node, PodSpec, Request, Taint, Term, Toleration, fit
-from kube32_sim.preview.amounts import RESOURCES, asked_for, given_by, room, taken, why_no_quantity
-from kube32_sim.preview.beyond import EFFECTS, Problem, beyond, of_any_pod, of_new_pods, only_node
-from kube32_sim.preview.terms import ZONE_LABEL, ReadTerm, labels_of, preferred_terms, required_terms
+from kube32_sim.translation.amounts import RESOURCES, asked_for, given_by, room, taken, why_no_quantity
+from kube32_sim.translation.beyond import EFFECTS, Problem, beyond, of_any_pod, of_new_pods, only_node
+from kube32_sim.translation.terms import ZONE_LABEL, ReadTerm, labels_of, name_of, preferred_terms, required_terms
 
 JsonObject = dict[str, Any]
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 """What kube-scheduler takes spec.unschedulable for: a pod that tolerates this taint may be placed there."""
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
+UNTIMED = "~"
+"""After every time: a pod that nothing tells the age of is a new one."""
 
 
 # nodes
@@ -108,6 +110,17 @@ def translation(pod: JsonObject) -> Translation:
 def problems_of_new(pod: JsonObject, read: Translation) -> tuple[Problem, ...]:
     """Everything that keeps a pod which is not created yet from being previewed."""
     return (*of_new_pods(pod["spec"]), *read.lasting, *read.placing)
+
+
+def age(pod: JsonObject) -> tuple[str, str]:
+    """Order of the seq of pods that are bound: when they came to their node, as nearly as it is told, then by name.
+
+    status.startTime is what kube-scheduler compares; a pod that no kubelet has seen yet was bound or created at a time.
+    """
+    status = pod.get("status") or {}
+    bound = (one.get("lastTransitionTime") for one in status.get("conditions") or () if one["type"] == "PodScheduled")
+    times = (status.get("startTime"), *bound, pod["metadata"].get("creationTimestamp"), UNTIMED)
+    return next(str(time) for time in times if time), name_of(pod)
 
 
 def _request(spec: JsonObject, amounts: tuple[int, ...]) -> Request:

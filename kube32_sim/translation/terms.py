@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from kube32_sim.api.selectors import label_selector
 from kube32_sim.kestrel.models import NODE, ZONE, Labels, Term
-from kube32_sim.preview.beyond import PREFERRED, REQUIRED, Problem, beyond
+from kube32_sim.translation.beyond import PREFERRED, REQUIRED, Problem, beyond
 
 JsonObject = dict[str, Any]
 

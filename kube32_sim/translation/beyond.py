@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kube32_controllers.scheduler_cache import SCHEDULER_NAMES
-
-from kube32_sim.preview.amounts import RESOURCES, asked_for
+from kube32_sim.api.pod_state import SCHEDULER_NAMES
+from kube32_sim.translation.amounts import RESOURCES, asked_for
 
 JsonObject = dict[str, Any]
 
