@@ -68,10 +68,18 @@ def make_scheduler(options: ServeOptions, store: Store) -> Scheduler | None:
     """The scheduler, following the store; None where it is switched off."""
     if "scheduler" not in options.loops:
         return None
-    scheduler = Scheduler(options.reconcile_interval)
+    scheduler = _scheduler_of(options.scheduler_profile, options.reconcile_interval)
     scheduler.load(store)
     store.subscribe(scheduler.cache.observe, [("", "nodes"), ("", "pods")], [("", "nodes")])
     return scheduler
+
+
+def _scheduler_of(profile: str, interval: float) -> Scheduler:
+    if profile == Scheduler.profile:
+        return Scheduler(interval)
+    from kube32_controllers.kestrel_scheduler import KestrelScheduler  # with affinity and preemption: few want it
+
+    return KestrelScheduler(interval)
 
 
 def make_recorder(client: LocalClient, clock: Clock) -> Recorder:

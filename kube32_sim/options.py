@@ -30,6 +30,9 @@ LOOPS = (
 )
 """The control loops by the names that `--controllers` knows."""
 
+SCHEDULER_PROFILES = ("kube32", "kestrel")
+"""The rules by which the scheduler may go, by the names that `--scheduler-profile` knows."""
+
 BOARDS = ("esp32", "esp32-s3", "esp32-s3-psram8", "esp32-c3", "esp32-c6", "linux")
 """Profiles of nodes; their figures are in `kubelet/boards.toml`, of `LINUX` in `kubelet/machines.toml`."""
 
@@ -185,6 +188,8 @@ class ServeOptions:
     eviction_timeout: float = 15.0
     default_toleration_seconds: int = 300
     controllers: str = "*"
+    scheduler_profile: str = SCHEDULER_PROFILES[0]
+    """By which rules pods are scheduled: `SCHEDULER_PROFILES`."""
     store: str = "memory"
     clock: str = "real"
     token_file: Path | None = None
@@ -323,6 +328,11 @@ def check_pace(lease: int, report: float) -> None:
 
 
 def _check_words(options: ServeOptions) -> None:
+    profile = options.scheduler_profile
+    if profile not in SCHEDULER_PROFILES:
+        raise OptionError(f"--scheduler-profile: {profile!r} is none; there are: {', '.join(SCHEDULER_PROFILES)}")
+    if profile != SCHEDULER_PROFILES[0] and "scheduler" not in options.loops:
+        raise OptionError(f"--scheduler-profile: {profile} needs the scheduler, which --controllers switches off")
     if options.clock not in ("real", "virtual"):
         raise OptionError(f"--clock: {options.clock!r} is neither real nor virtual")
 

@@ -110,6 +110,8 @@ class Scheduler:
     """interval: of the retry loop (seconds); the runner is started with the same."""
 
     name = "scheduler"
+    profile = "kube32"
+    """The rules by which it schedules, as `--scheduler-profile` knows them; `cache` is a picture by these rules."""
     watches: tuple[Resource, ...] = (PODS, NODES)
     heartbeats: tuple[Resource, ...] = (NODES,)
 
@@ -145,6 +147,8 @@ class Scheduler:
             condition = scheduled(now)
             pod["spec"]["nodeName"] = decision.node
         pod["status"] = with_condition(pod.get("status") or {}, condition)
+        if decision.nominated:
+            pod["status"]["nominatedNodeName"] = decision.nominated
         return creation_events(pod)
 
     def misfit(self, pod: JsonObject, node: str) -> str:
@@ -176,8 +180,8 @@ class Scheduler:
                 continue
             if self.cache.waiting.get(pod.key) is not pod:
                 continue
-            decision = self.cache.decide(pod.request)
-            if decision.node is not None:
+            decision = self._decide(pod)
+            if decision.node is not None or decision.nominated:
                 yield pod.key
             elif pod.attempt not in self._tries or decision.message != pod.message:
                 refused.append(pod)
@@ -202,11 +206,19 @@ class Scheduler:
         pod = view.get(PODS, namespace, name)
         if record is None or pod is None or pod["metadata"].get("uid", "") != record.uid:
             return Plan()
-        decision = self.cache.decide(record.request)
+        decision = self._decide(record)
         if decision.node is not None:
             return Plan(bind_actions(pod, decision.node))
         tries = self._tries[record.attempt] = self._tries.get(record.attempt, 0) + 1
         again = now + retry_period(tries, len(self.cache.waiting), self._interval)
         if self._left and record.order == self._told:
             again = now + self._interval
-        return Plan(refuse_actions(pod, decision.message, rfc3339(now)), again)
+        return Plan(self._refuse(pod, decision, view, rfc3339(now)), again)
+
+    # what another profile does otherwise
+
+    def _decide(self, record: PodRecord) -> Decision:
+        return self.cache.decide(record.request)
+
+    def _refuse(self, pod: JsonObject, decision: Decision, view: View, now: str) -> tuple[Action, ...]:
+        return refuse_actions(pod, decision.message, now)

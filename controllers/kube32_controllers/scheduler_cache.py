@@ -106,11 +106,17 @@ def is_unsettled(status: JsonObject) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """node: where the pod goes; None where it fits nowhere, and `message` then says why."""
+    """node: where the pod goes; None where it fits nowhere, and `message` then says why.
+
+    nominated: a node where it will fit, once pods that are in its way have gone.  victims: keys of those that have to
+    be told so, in the order in which they go.
+    """
 
     node: str | None
     message: str = ""
     score: int = 0
+    nominated: str = ""
+    victims: tuple[str, ...] = ()
 
 
 class SchedulerCache:

@@ -12,7 +12,7 @@ from kube32_sim.election import add_election
 from kube32_sim.etcd_access import add_etcd_access
 from kube32_sim.limits import Limits
 from kube32_sim.option_fields import flag
-from kube32_sim.options import KUBECONFIG
+from kube32_sim.options import KUBECONFIG, SCHEDULER_PROFILES
 
 
 def add(commands: Commands) -> None:
@@ -111,6 +111,13 @@ def _add_control_plane(group: argparse._ArgumentGroup) -> None:
         default="*",
         metavar="LIST",
         help="control loops to run: * all, none, a,b only those, *,-a all but (default: %(default)s)",
+    )
+    group.add_argument(
+        "--scheduler-profile",
+        default=SCHEDULER_PROFILES[0],
+        metavar="NAME",
+        help="rules of the scheduler: kube32, by memory and pins, or kestrel, by cpu and memory, taints, affinity and "
+        "preemption (default: %(default)s)",
     )
     for option, default, text in (
         (

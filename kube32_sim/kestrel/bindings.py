@@ -25,6 +25,23 @@ class Bindings:
         self.table.put(node)
         self._pods_on[node.name] = {}
 
+    def put_node(self, node: Node) -> None:
+        """Add a node with all that it has free, or let it take the place, and the pods, of the one of its name.
+
+        The zone has to be the same: of another one the pods have to leave first.
+        """
+        pods = self._pods_on.setdefault(node.name, {}).values()
+        for pod in pods:
+            pod.node = node
+            node.free = tuple(map(int.__sub__, node.free, pod.spec.request.amounts))
+        self.table.put(node)
+
+    def drop_node(self, name: str) -> None:
+        """Of a node that no pod is on."""
+        assert not self._pods_on.pop(name)
+        self._cheapest_first.pop(name, None)
+        self.table.drop(name)
+
     def pods_on(self, node: str) -> dict[str, Pod]:
         """The pods bound to a node, by name."""
         return self._pods_on[node]
