@@ -137,6 +137,8 @@ class KestrelCache(SchedulerCache):
     def _settle_in(self, old: KestrelRecord | None, new: KestrelRecord) -> None:
         """Let a pod's new state take the place of the old one in every index."""
         key, place = new.key, new.place
+        if not place and old is not None and old.nominated and not old.node:
+            self._seqs.pop(key, None)  # it was never bound; whoever was stays as old as it is
         self._records[key] = new
         if old is not None and (old.place != place or old.spec != new.spec):
             self._take_out(old)
@@ -145,7 +147,6 @@ class KestrelCache(SchedulerCache):
         if new.waits:
             self.waiting[key] = new
         if not place:
-            self._seqs.pop(key, None)
             return
         self._on.setdefault(place, {})[key] = new
         if new.repelling and new.node:

@@ -41,8 +41,6 @@ def check_options(parsed: argparse.Namespace) -> None:
         raise OptionError("what to preview? -f names manifests, --operations a file of operations")
     elif parsed.nodes == "-" and "-" in parsed.filename:
         raise OptionError("-f - and --nodes -: only one of them can be read from standard input")
-    elif parsed.verify and parsed.profile == "kestrel":
-        raise OptionError("--verify: the simulator schedules by the profile kube32, so only that can be verified")
 
 
 def _check_replay(parsed: argparse.Namespace) -> None:
@@ -138,7 +136,7 @@ def place(parsed: argparse.Namespace) -> int:
     for warning in dict.fromkeys((*state.warnings, *made_by_nobody(wanted, profile), *placer.warnings)):
         tell(f"Warning: {warning}")
     answer(render(placements, placer.profile, output))
-    return verify(placements, state) if parsed.verify else 0
+    return verify(placements, state, profile) if parsed.verify else 0
 
 
 def read_state(parsed: argparse.Namespace) -> tuple[ClusterState, str]:
@@ -154,10 +152,10 @@ def read_state(parsed: argparse.Namespace) -> tuple[ClusterState, str]:
     return _wait(read_cluster(access)), access.namespace or DEFAULT_NAMESPACE
 
 
-def verify(placements: Sequence[Placement], state: ClusterState) -> int:
+def verify(placements: Sequence[Placement], state: ClusterState, profile: str) -> int:
     from kube32_sim.commands.verify import differences
 
-    found = _wait(differences(placements, state))
+    found = _wait(differences(placements, state, profile))
     for line in found:
         tell(f"differs: {line}")
     count = len(placements)
