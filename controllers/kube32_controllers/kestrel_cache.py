@@ -44,6 +44,7 @@ class KestrelCache(SchedulerCache):
         self._repelling: dict[str, KestrelRecord] = {}
         self._apart: set[str] = set()
         self._binds = self._changes = 0
+        self._new: KestrelRecord | None = None
 
     @property
     def position(self) -> int:
@@ -125,7 +126,10 @@ class KestrelCache(SchedulerCache):
             self.drop_pod(key)
             old = None
         arrival = old.order[1] if old is not None else next(self._arrivals)
-        self._settle_in(old, read_pod(obj, revision, arrival, old))
+        known, self._new = old or self._new, None
+        if known is not None and known.uid != obj["metadata"].get("uid", ""):
+            known = None
+        self._settle_in(old, read_pod(obj, revision, arrival, known))
 
     def drop_pod(self, key: str) -> None:
         old = self._records.get(key)
@@ -197,6 +201,11 @@ class KestrelCache(SchedulerCache):
     def decide(self, request: Request) -> Decision:
         """Where a pod of which only this is known goes now."""
         return self._find(PodSpec(request, preempts=False), None)
+
+    def place(self, pod: JsonObject) -> Decision:
+        """Where a pod goes that is about to be stored; what was read of it is kept until then."""
+        self._new = read_pod({**pod, "metadata": {**pod["metadata"], "name": ""}}, 0, 0, None)
+        return self.decide_for(self._new)
 
     def decide_for(self, record: KestrelRecord) -> Decision:
         """Where a pod goes now, or where room can be made for it; the room that is kept for it counts as free."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kube32_controllers.scheduler_cache import PodRecord, is_unsettled, key_of, scheduled_condition, waits_for_node
@@ -53,11 +53,13 @@ class KestrelRecord(PodRecord):
 
 
 def read_pod(obj: JsonObject, revision: int, arrival: int, old: KestrelRecord | None) -> KestrelRecord:
-    """arrival: its place among the pods that came.  old: what was known of it, whose translation may still be good."""
+    """arrival: its place among the pods that came.  old: what was known of it: what it asks for may be the same."""
     metadata, spec, status = obj["metadata"], obj["spec"], obj.get("status") or {}
     waits = waits_for_node(obj)
     if old is not None and _reads_alike(old, obj):
-        read, problems, lasting, repelling, memory = old.spec, old.problems, old.lasting, old.repelling, old.memory
+        problems, lasting, repelling, memory = old.problems, old.lasting, old.repelling, old.memory
+        labels = labels_of(obj)
+        read = old.spec if old.spec.labels == labels else replace(old.spec, labels=labels)
     else:
         found = translation(obj)
         read, lasting, repelling = found.spec, found.lasting, found.repelling
@@ -86,9 +88,9 @@ def read_pod(obj: JsonObject, revision: int, arrival: int, old: KestrelRecord | 
 def _reads_alike(old: KestrelRecord, obj: JsonObject) -> bool:
     """Whether what was read of a pod is still true: a status counts only while a resize is under way."""
     generation, status = obj["metadata"].get("generation"), obj.get("status") or {}
-    if generation is None or generation != old.generation or old.node != (obj["spec"].get("nodeName") or ""):
+    if generation is None or generation != old.generation or status.get("nodeAllocatableResourceClaimStatuses"):
         return False
-    if status.get("nodeAllocatableResourceClaimStatuses") or old.spec.labels != labels_of(obj):
+    if old.node and old.node != obj["spec"].get("nodeName"):  # it waits again, and more counts then
         return False
     statuses = (*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ()))
     return not old.lasting and not any(one.get("resources") or one.get("allocatedResources") for one in statuses)

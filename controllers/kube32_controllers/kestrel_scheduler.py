@@ -31,7 +31,7 @@ class KestrelScheduler(Scheduler):
         self.cache = self._picture
 
     def assign(self, pod: JsonObject) -> Decision:
-        return self._picture.decide_for(read_pod({**pod, "metadata": {**pod["metadata"], "name": ""}}, 0, 0, None))
+        return self._picture.place(pod)
 
     def misfit(self, pod: JsonObject, node: str) -> str:
         return self._picture.misfit_of(read_pod(pod, 0, 0, None), node)
