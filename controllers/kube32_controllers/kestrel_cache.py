@@ -241,7 +241,7 @@ class KestrelCache(SchedulerCache):
         """What of a pod, or of the pods and nodes that are there, cannot be said in Kestrel's terms."""
         if record.problems:
             return told(record.problems)
-        for other in self._repelling.values():
+        for _, other in sorted(self._repelling.items()):
             for term in other.repelling:
                 if other.key != record.key and term.may_select(record.identity):
                     return f"pod {other.key} on node {other.node}: {told(term.problems)}"

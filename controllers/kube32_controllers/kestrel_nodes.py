@@ -41,10 +41,8 @@ class Site:
 
 def _beyond_count(pods: Iterable[KestrelRecord]) -> str:
     """Why nobody can tell how much is free; "" where it can be told."""
-    for pod in pods:
-        for problem in pod.lasting:
-            return f"node(s) had a pod that Kestrel cannot count ({pod.key}: {problem.field})"
-    return ""
+    found = min((f"{pod.key}: {pod.lasting[0].field}" for pod in pods if pod.lasting), default="")
+    return f"node(s) had a pod that Kestrel cannot count ({found})" if found else ""
 
 
 def read_node(obj: JsonObject, revision: int) -> Site:
@@ -91,9 +89,9 @@ class Domains:
         """Why a pod cannot be placed; "" where it can.  kept_apart: whether pods keep others away by node."""
         topologies = {term.topology for term in (*spec.affinity_terms, *spec.anti_terms)}
         if ZONE in topologies and self._outside:
-            return f"no label {ZONE_LABEL} on node {next(iter(self._outside))}: the pod has affinity terms about zones"
+            return f"no label {ZONE_LABEL} on node {min(self._outside)}: the pod has affinity terms about zones"
         if (NODE in topologies or kept_apart) and self._shared:
-            hostname = next(iter(self._shared))
-            nodes = ", ".join(list(self._hostnames[hostname])[:2])
+            hostname = min(self._shared)
+            nodes = ", ".join(sorted(self._hostnames[hostname])[:2])
             return f"one {HOSTNAME_LABEL}={hostname} on nodes {nodes}: there are affinity terms about nodes"
         return ""

@@ -124,7 +124,6 @@ def test_what_is_no_replay_is_told(
         (["--operations", "x", "--profile", "kube32"], "--profile kube32 does not go with --operations"),
         (["--operations", "x", "--verify"], "--verify does not go with --operations"),
         (["--operations", "x", "-o", "wide"], "-o wide does not go with --operations"),
-        (["-f", "x", "--verify", "--profile", "kestrel"], "--verify: the simulator schedules by the profile kube32"),
         (["-f", "x", "--nodes", "y", "--server", "z"], "not allowed with argument"),
         (["-f", "x", "-o", "xml"], "invalid choice: 'xml'"),
         (["-f"], "expected at least one argument"),
@@ -184,6 +183,12 @@ def test_the_profile_kestrel(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.usefixtures("files")
 def test_verified(capsys: pytest.CaptureFixture[str]) -> None:
     assert preview("-f", "app.yaml", "--nodes", "nodes.yaml", "--verify") == 0
+    assert "all 3 pods fare as previewed" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("files")
+def test_verified_by_kestrels_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    assert preview("-f", "app.yaml", "--nodes", "nodes.yaml", "--verify", "--profile", "kestrel") == 0
     assert "all 3 pods fare as previewed" in capsys.readouterr().err
 
 
