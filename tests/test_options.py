@@ -58,6 +58,11 @@ def test_controllers_as_kube_controller_manager_reads_them(selection: str, loops
         ({"store": "etcd://a:1,b/x"}, "--store: 'b' in 'etcd://a:1,b/x' is no HOST:PORT of an etcd member"),
         ({"store": "etcd://root:secret@a:1"}, "--store: etcd is spoken to without user and password"),
         ({"store": "etcd://a:0"}, "--store: 'a:0' in 'etcd://a:0' is no HOST:PORT"),
+        ({"scheduler_profile": "kestral"}, "--scheduler-profile: 'kestral' is none; there are: kube32, kestrel"),
+        (
+            {"scheduler_profile": "kestrel", "controllers": "job"},
+            "--scheduler-profile: kestrel needs the scheduler, which --controllers switches off",
+        ),
         ({"controllers": "scheduler,jobs"}, "--controllers: unknown controller 'jobs'"),
         ({"authorization_mode": "Node,RBAC"}, "--authorization-mode: Node is not supported, only AlwaysAllow, RBAC,"),
         ({"authorization_mode": "Webhook"}, "--authorization-mode: Webhook is not supported"),

@@ -115,6 +115,7 @@ def _add_control_plane(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--scheduler-profile",
         default=SCHEDULER_PROFILES[0],
+        choices=SCHEDULER_PROFILES,
         metavar="NAME",
         help="rules of the scheduler: kube32, by memory and pins, or kestrel, by cpu and memory, taints, affinity and "
         "preemption (default: %(default)s)",
