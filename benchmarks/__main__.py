@@ -52,6 +52,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "schedule-100": scheduling.schedule(100),
     "schedule-1000": scheduling.schedule(1000),
     "schedule-5000": scheduling.schedule(5000),
+    "schedule-kestrel": scheduling.schedule(100, "kestrel"),
     "deployment": scheduling.deployment,
     "boards": boards.boards,
     "day": clock.day,

@@ -35,7 +35,9 @@ def add(commands: Commands) -> None:
     _add_listening(parser.add_argument_group("listening"))
     _add_access(parser.add_argument_group("who may call"))
     _add_boards(parser.add_argument_group("boards"))
-    _add_control_plane(parser.add_argument_group("control plane"))
+    control_plane = parser.add_argument_group("control plane")
+    _add_loops(control_plane)
+    _add_control_plane(control_plane)
     replicas = parser.add_argument_group("replicas")
     add_election(replicas, duration)
     add_etcd_access(replicas)
@@ -105,7 +107,7 @@ def _add_boards(group: argparse._ArgumentGroup) -> None:
     add_pace(group)
 
 
-def _add_control_plane(group: argparse._ArgumentGroup) -> None:
+def _add_loops(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--controllers",
         default="*",
@@ -143,6 +145,9 @@ def _add_control_plane(group: argparse._ArgumentGroup) -> None:
         metavar="N",
         help="how long pods stay on a lost node unless they say so themselves (default: %(default)s)",
     )
+
+
+def _add_control_plane(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--service-cluster-ip-range",
         default="10.96.0.0/16",

@@ -155,6 +155,8 @@ def read_state(parsed: argparse.Namespace) -> tuple[ClusterState, str]:
 def verify(placements: Sequence[Placement], state: ClusterState, profile: str) -> int:
     from kube32_sim.commands.verify import differences
 
+    if sys.stdout is not None:
+        sys.stdout.flush()  # what has been answered need not wait for the trial
     found = _wait(differences(placements, state, profile))
     for line in found:
         tell(f"differs: {line}")

@@ -36,7 +36,9 @@ async def test_two_servers_schedule_by_kestrels_rules(etcd: Etcd) -> None:
         await one.client.patch(NODES, "", "n1", {"status": {"allocatable": room}}, subresource="status")
         node = await one.client.get(NODES, "", "n1")
         await one.client.update(NODES, "", {**node, "spec": {}})
-        await eventually(lambda: spec_of(other, NODES, "n1").get("taints", 0) is None, "the other server knows the node")
+        await eventually(
+            lambda: spec_of(other, NODES, "n1").get("taints", 0) is None, "the other server knows the node"
+        )
         made = await asyncio.gather(
             *((one, other)[number % 2].client.create(PODS, "default", pod(f"p{number}")) for number in range(8))
         )
