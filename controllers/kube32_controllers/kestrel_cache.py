@@ -6,6 +6,7 @@ node already (`status.nominatedNodeName`); those others count until they have go
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -45,6 +46,8 @@ class KestrelCache(SchedulerCache):
         self._apart: set[str] = set()
         self._binds = self._changes = 0
         self._new: KestrelRecord | None = None
+        self._priorities: Counter[int] = Counter()
+        self._refused: tuple[int, PodSpec, Decision] | None = None
 
     @property
     def position(self) -> int:
@@ -112,7 +115,7 @@ class KestrelCache(SchedulerCache):
 
     def _vacate(self, name: str) -> None:
         for key in self._on.get(name, {}):
-            self._bindings.leave(self._guests.pop(key))
+            self._leave(key)
 
     # pods
 
@@ -174,7 +177,7 @@ class KestrelCache(SchedulerCache):
             if not here:
                 del self._on[place]
             if key in self._guests:
-                self._bindings.leave(self._guests.pop(key))
+                self._leave(key)
             self._changes += 1
             self._tell_node(record)
 
@@ -194,7 +197,15 @@ class KestrelCache(SchedulerCache):
                 self._apart.add(record.key)
             pod = Pod(record.key, spec, self._bindings.affinity.relations(spec), self._seqs[record.key])
             self._guests[record.key] = pod
+            self._priorities[spec.priority] += 1
             self._bindings.enter(pod, node)
+
+    def _leave(self, key: str) -> None:
+        pod = self._guests.pop(key)
+        self._priorities[pod.spec.priority] -= 1
+        if not self._priorities[pod.spec.priority]:
+            del self._priorities[pod.spec.priority]
+        self._bindings.leave(pod)
 
     # asking
 
@@ -215,7 +226,7 @@ class KestrelCache(SchedulerCache):
         kept = self._guests.get(record.key)
         node = kept.node if kept is not None else None
         if kept is None or node is None:
-            return self._find(record.spec, None)
+            return self._find_anew(record.spec)
         self._bindings.leave(kept)
         try:
             return self._find(record.spec, node)
@@ -256,6 +267,16 @@ class KestrelCache(SchedulerCache):
             return verdict
         return rules.reason(node) if rules is not None else ""
 
+    def _find_anew(self, spec: PodSpec) -> Decision:
+        """For whom no room is kept.  Equal pods follow each other: the last refusal is remembered."""
+        last = self._refused
+        if last is not None and last[0] == self._changes and last[1] == spec:
+            return last[2]
+        found = self._find(spec, None)
+        if found.node is None:
+            self._refused = self._changes, spec, found
+        return found
+
     def _find(self, spec: PodSpec, kept: Node | None) -> Decision:
         """kept: the node where room is kept for the pod, which comes first."""
         rules = self._rules(spec)
@@ -266,7 +287,7 @@ class KestrelCache(SchedulerCache):
             score, node = found
             return Decision(node.name, score=score)
         message = no_fit(self.chooser.reasons(spec.request, rules), len(self.table.nodes))
-        if not spec.preempts:
+        if not spec.preempts or min(self._priorities, default=spec.priority) >= spec.priority:
             return Decision(None, message)
         if kept is not None and self._will_be_free(spec, kept):
             return Decision(None, message, nominated=kept.name)
