@@ -113,3 +113,50 @@ async def test_each_pod_goes_where_it_would_at_this_moment(flavour: str, seed: i
 
 def gone(pod: JsonObject) -> bool:
     return "deletionTimestamp" in pod["metadata"]
+
+
+# a crowd that comes, evicts and goes
+
+
+async def check_room(cluster: Cluster) -> list[JsonObject]:
+    """No node holds more than it has, those that are going included; answers the pods."""
+    nodes = (await cluster.client.list(NODES)).items
+    pods = (await cluster.client.list(PODS)).items
+    for node in nodes:
+        here = [pod for pod in pods if pod["spec"].get("nodeName") == node["metadata"]["name"]]
+        asked = sum(int(pod["spec"]["containers"][0]["resources"]["requests"]["cpu"].rstrip("m")) for pod in here)
+        assert asked <= 1000 * int(node["status"]["capacity"]["cpu"])
+    return pods
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_a_crowd_never_takes_more_than_there_is_and_comes_to_rest(seed: int) -> None:
+    rng = random.Random(seed)
+    options = {"nodes": 3, "board": "linux", "clock": "virtual", "scheduler_profile": "kestrel", "seed": seed}
+    async with Cluster(**options) as cluster:
+        for value in (10, 100, 1000):
+            await cluster.client.create(CLASSES, "", {"metadata": {"name": f"p{value}"}, "value": value})
+        for number in range(60):
+            asked = {"cpu": f"{rng.choice((300, 700, 1500, 2500))}m", "memory": "16Mi"}
+            spec: JsonObject = {"containers": [{"name": "c", "image": "i", "resources": {"requests": asked}}]}
+            if rng.random() < 0.3:
+                spec["containers"][0]["lifecycle"] = {"preStop": {"sleep": {"seconds": rng.randint(1, 5)}}}
+            if rng.random() < 0.7:
+                spec["priorityClassName"] = f"p{rng.choice((10, 100, 1000))}"
+            body = {"metadata": {"name": f"w{number}", "labels": {"app": rng.choice("xy")}}, "spec": spec}
+            await cluster.client.create(PODS, "default", body)
+            if rng.random() < 0.2:
+                there = [pod["metadata"]["name"] for pod in await check_room(cluster)]
+                await cluster.client.delete(PODS, "default", rng.choice(there))
+            if rng.random() < 0.5:
+                await cluster.advance(f"{rng.choice((1, 2, 7))}s")
+                await check_room(cluster)
+        await cluster.advance("120s")
+        pods = await check_room(cluster)
+        waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
+        assert waiting
+        assert len(waiting) < len(pods)
+        for pod in waiting:
+            assert not pod["status"].get("nominatedNodeName")
+            alone = {**pod, "metadata": {**pod["metadata"], "name": "again"}, "status": {}}
+            assert (await step(cluster, alone)).node == ""
