@@ -193,7 +193,8 @@ LATE = {
     *("cel_expr_python", "cryptography", "google.protobuf", "re2"),
     *("kube32_controllers.kestrel_scheduler", "kube32_controllers.kestrel_cache", "kube32_sim.translation"),
 }
-"""What custom resources, policies, patterns, tokens and Kestrel's profile need; of the product's modules without `kube32_sim.api`."""
+"""What custom resources, policies, patterns, tokens and the profile `kestrel` need; modules of `kube32_sim.api` without
+that."""
 
 
 def test_a_start_does_without_what_few_clusters_need():
