@@ -92,16 +92,24 @@ class _Path:
 
 
 class _Asked:
-    """A function of the caller's."""
+    """A function of the caller's.  What it looks for need not be there yet."""
 
     def __init__(self, holds: Callable[[JsonObject], object]) -> None:
         self._asked, self.text = holds, getattr(holds, "__name__", repr(holds))
 
     def holds(self, obj: JsonObject | None) -> bool:
-        return obj is not None and bool(self._asked(obj))
+        try:
+            return obj is not None and bool(self._asked(obj))
+        except (LookupError, TypeError):
+            return False
 
     def seen(self, obj: JsonObject) -> str:
-        return f"status is {json.dumps(obj.get('status'), default=repr)}"
+        told = f"status is {json.dumps(obj.get('status'), default=repr)}"
+        try:
+            self._asked(obj)
+        except (LookupError, TypeError) as error:
+            return f"{type(error).__name__}: {error}; {told}"
+        return told
 
 
 def _printed(value: Any) -> str:
