@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -116,6 +117,7 @@ def _printed(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+_PATH = re.compile(r"""['"]?(\{.*?\})['"]?(?:=(.*))?""", re.S)
 FORMS = "condition=NAME[=VALUE], jsonpath={PATH}[=VALUE], delete or create"
 
 
@@ -129,14 +131,12 @@ def read_condition(given: str | Callable[[JsonObject], object]) -> Condition:
     if kind == "condition" and rest:
         name, equals, value = rest.partition("=")
         return _Status(given, name, value if equals else "True")
-    if kind == "jsonpath" and rest:
-        path, _, value = _unquoted(rest).partition("}")
-        path, value = path.strip("'\""), value.lstrip("'\"")
-        if path.startswith("{") and (not value or value.startswith("=")):
-            try:
-                return _Path(given, f"{path}}}", _unquoted(value[1:]) if value else None)
-            except PathError as error:
-                raise ValueError(f"{given!r}: {error}") from None
+    found = _PATH.fullmatch(rest) if kind == "jsonpath" else None
+    if found is not None:
+        try:
+            return _Path(given, found[1], None if found[2] is None else _unquoted(found[2]))
+        except PathError as error:
+            raise ValueError(f"{given!r}: {error}") from None
     raise ValueError(f"{given!r} is nothing to wait for; there are: {FORMS}")
 
 
