@@ -22,7 +22,7 @@ from kube32_sim.blocking.manifests import Manifests, objects
 from kube32_sim.blocking.matching import differences, told
 from kube32_sim.blocking.references import DEFAULT_NAMESPACE, Reference, find_type, read_named, read_reference
 from kube32_sim.blocking.telling import moment, of_event, section
-from kube32_sim.blocking.waiting import Wait
+from kube32_sim.blocking.waiting import Wait, in_real_time
 from kube32_sim.client import EVENTS, NODES
 from kube32_sim.clock import Clock
 from kube32_sim.kubeconfig import Access
@@ -229,13 +229,9 @@ class Acts:
 
         timeout: seconds.  TimeoutError: nobody does.
         """
-        from kube32_sim.clock import RealClock
-
-        storage, real = find_type(self.cluster.registry.table, kind).storage, RealClock()
-        until = real.now() + timeout
-        while not self.cluster.watchers(storage):
-            if not await real.step(until):
-                raise TimeoutError(f"nobody outside watches {kind} after {timeout:g} s")
+        storage = find_type(self.cluster.registry.table, kind).storage
+        if not await in_real_time(lambda: self.cluster.watchers(storage), timeout):
+            raise TimeoutError(f"nobody outside watches {kind} after {timeout:g} s")
 
     async def assert_object(self, reference: str, expected: Any, namespace: str = DEFAULT_NAMESPACE) -> JsonObject:
         """That an object holds what is expected (`kube32_sim.blocking.matching` has the rules); answers the object.

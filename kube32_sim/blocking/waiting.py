@@ -24,6 +24,17 @@ PACE = 20.0
 """Seconds of a virtual clock in each real one, while a program outside watches: it answers in some 50 ms."""
 
 
+async def in_real_time(condition: Callable[[], object], seconds: float) -> bool:
+    """Whether it comes true within so many seconds of a person's clock."""
+    real = RealClock()
+    until = real.steady() + seconds
+    while not condition():
+        if real.steady() >= until:
+            return False
+        await real.step(real.now() + GLANCE)
+    return True
+
+
 class Driver:
     """Lets time pass, and at a pace that programs outside can keep up with while there are any."""
 

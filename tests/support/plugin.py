@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.kubectl import kubectl_binary
 from tests.support.servers import CLONE
 
 SETTINGS = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
@@ -35,6 +36,7 @@ class Suite:
         monkeypatch.setenv(
             "PYTHONPATH", os.pathsep.join((str(CLONE), str(CLONE / "controllers"), str(installed(entry))))
         )
+        monkeypatch.setenv("PATH", str(Path(kubectl_binary()).parent), prepend=os.pathsep)
         for name in ("KUBECONFIG", "KUBECACHEDIR", "PYTEST_ADDOPTS"):
             monkeypatch.delenv(name, raising=False)
         self.settings(SETTINGS)
