@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import shutil
 import tempfile
 from collections.abc import Callable, Coroutine
@@ -132,6 +133,7 @@ class BlockingCluster:
         except BaseException:
             release()
             raise
+        atexit.register(self.close)  # of who forgets it, as notebooks do
         self.aio = AsyncCluster(self.acts, self._loop)
         self.client = BlockingClient(self)
 
@@ -148,6 +150,7 @@ class BlockingCluster:
         if self._closed:
             return
         self._closed = True
+        atexit.unregister(self.close)
         try:
             self._loop.run(self.cluster.stop())
         finally:

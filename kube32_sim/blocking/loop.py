@@ -15,6 +15,8 @@ T = TypeVar("T")
 
 NAME = "kube32-sim"
 """Of the thread."""
+PATIENCE = 1.0
+"""Seconds that tasks which nobody has ended get at the end of the loop."""
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
@@ -61,7 +63,8 @@ class BackgroundLoop:
         left = asyncio.all_tasks() - {asyncio.current_task()}
         for task in left:
             task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        if left:
+            await asyncio.wait(left, timeout=PATIENCE)  # some ask themselves whether to end
         await self._loop.shutdown_asyncgens()
         await self._loop.shutdown_default_executor()
 
