@@ -67,7 +67,8 @@ def _started(request: pytest.FixtureRequest, markers: list[Mapping[str, Any]], k
     try:
         return Cluster(options_of(_settings(request.config), markers, kubeconfig)).__enter__()
     except OptionError as error:
-        pytest.fail(str(error), pytrace=False)
+        why = str(error)
+    pytest.fail(why, pytrace=False)
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from kube32_sim.http_client import HttpClient
 from kube32_sim.kubeconfig import read_access
 from kube32_sim.options import OptionError, ServeOptions
 from tests.support.definitions import definition
+from tests.support.servers import command_environment
 from tests.support.waiting import until
 
 POD: dict[str, Any] = {
@@ -241,6 +245,40 @@ def test_its_kubeconfig_is_a_file_that_goes(tmp_path: Path) -> None:
     with Cluster(nodes=0, kubeconfig=tmp_path / "mine") as cluster:
         assert cluster.kubeconfig == tmp_path / "mine"
         assert read_access([tmp_path / "mine"]).server == cluster.url
+
+
+def test_a_file_is_gone_on_from(tmp_path: Path) -> None:
+    """Objects and virtual time of a store in a file."""
+    options = ServeOptions(port=0, nodes=0, clock="virtual", store=f"sqlite:{tmp_path / 'store'}")
+    with Cluster(options) as cluster:
+        cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}})
+        cluster.advance("100s")
+    with Cluster(options) as cluster:
+        assert cluster.get("configmap/kept")["metadata"]["name"] == "kept"
+        assert cluster.now == datetime(2026, 1, 1, 0, 1, 40, tzinfo=UTC)
+
+
+async def test_permissions_and_tls() -> None:
+    """The kubeconfig is an administrator's; what a test does is not asked for permissions."""
+    with Cluster(nodes=1, clock="virtual", tls_self_signed=True, authorization_mode="RBAC") as cluster:
+        await cluster.aio.apply(POD)
+        await cluster.aio.wait_for("pod/led", "condition=Ready")
+        access = read_access([cluster.kubeconfig])
+        assert access.server.startswith("https://")
+        async with HttpClient(access) as client:
+            assert (await client.get(PODS, "default", "led"))["status"]["phase"] == "Running"
+        with pytest.raises(ApiError, match="Unauthorized"):
+            async with HttpClient(replace(access, token="another")) as client:
+                await client.get(PODS, "default", "led")
+
+
+def test_one_that_is_forgotten_ends_with_the_interpreter(tmp_path: Path) -> None:
+    program = "from kube32_sim import Cluster\nprint(Cluster(clock='virtual').__enter__().kubeconfig)"
+    command = [sys.executable, "-W", "error", "-c", program]
+    environment = command_environment(TMPDIR=str(tmp_path))
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, timeout=60)
+    assert done.stdout.startswith(str(tmp_path))
+    assert (done.stderr, list(tmp_path.iterdir())) == ("", [])
 
 
 def test_the_end_leaves_no_port_and_no_thread() -> None:

@@ -223,6 +223,7 @@ def test_failures_say_what_was_seen_and_why(suite: Suite) -> None:
     ):
         assert line in text, f"{line}\n{text}"
     assert "Insufficient memory" in text
+    assert "During handling" not in text
     assert "kube32_sim/blocking" not in text, "a failure shows the test's line, and not the plugin's own"
 
 
