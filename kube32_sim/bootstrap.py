@@ -172,6 +172,7 @@ async def make_roles(registry: Registry) -> None:
     creates them gets the same.
     """
     store, steps, now = registry.store, registry.steps, registry.clock.timestamp()
+    again = _BEGUN.again()
     for made in bootstrap_objects():
         row = registry.table.by_storage((RBAC_GROUP, made.plural))
         asked = Asked(row, made.namespace, made.obj["metadata"]["name"], manager=API_SERVER)
@@ -179,9 +180,33 @@ async def make_roles(registry: Registry) -> None:
             continue
         metadata = {**made.obj["metadata"], "uid": registry.ids.uid(), "creationTimestamp": now}
         obj = {**made.obj, "metadata": metadata}
-        steps.fields.created(steps.writer(asked), obj)
+        known = _BEGUN.entries.get((made.plural, asked.key))
+        if known is None:
+            steps.fields.created(steps.writer(asked), obj)
+        else:
+            metadata["managedFields"] = [{**known, "time": now}]
+        if again and known is None:
+            (_BEGUN.entries[made.plural, asked.key],) = metadata["managedFields"]
         with suppress(KeyExists):
             await store.create(row.storage, asked.key, obj)
+
+
+class _Begun:
+    """Who manages which field of the roles is the same at every start but for the time.
+
+    A process that starts one cluster keeps nothing of it; tests start hundreds.
+    """
+
+    def __init__(self) -> None:
+        self.entries: dict[tuple[str, str], JsonObject] = {}
+        self._before = False
+
+    def again(self) -> bool:
+        before, self._before = self._before, True
+        return before
+
+
+_BEGUN = _Begun()
 
 
 def rules_writer(client: LocalClient) -> RulesWriter:

@@ -3,6 +3,8 @@
 async with Cluster(nodes=2, clock="virtual") as cluster:
     await cluster.advance("330s")
     pods = await cluster.client.list(PODS, "default")
+
+Without `async` it runs in a thread of its own, and what is answered (`kube32_sim.blocking`) needs no `await`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import replace
 from datetime import timedelta
 from inspect import isawaitable
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kube32_controllers.scheduler import Scheduler
 
@@ -59,10 +61,13 @@ from kube32_sim.server.handler import Handler
 from kube32_sim.server.inflight import Inflight
 from kube32_sim.server.origins import origins_of
 from kube32_sim.server.refusals import Refusals
-from kube32_sim.storage.interface import Store, Unavailable
+from kube32_sim.storage.interface import Storage, Store, Unavailable
 from kube32_sim.storage.opening import cannot_start, open_store
 from kube32_sim.storage.watching import Hub
 from kube32_sim.webhooks.dispatching import Dispatcher
+
+if TYPE_CHECKING:
+    from kube32_sim.blocking import BlockingCluster
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +101,7 @@ class Cluster:
         self.candidate: Candidate | None = None
         self._ready = False
         self._stack: list[Stoppable] = []
+        self._entered: BlockingCluster | None = None
 
     async def start(self) -> None:
         """Build and start everything, or raise and leave nothing running.
@@ -218,7 +224,8 @@ class Cluster:
         handler = Handler(
             self.registry, hub, authenticator, documents, options.limits, refusals, traffic, inflight, self._tape
         )
-        self._customs = CustomTypes(self.registry, handler.streams.end_of)
+        self._streams = handler.streams
+        self._customs = CustomTypes(self.registry, self._streams.end_of)
         self.hooks.after(DEFINITIONS, self._customs.follow)
         if self.store.optimistic:
             self.store.subscribe(self._customs.hear, [DEFINITIONS])
@@ -306,6 +313,10 @@ class Cluster:
         while self._stack:
             await self._stack.pop().stop()
 
+    def watchers(self, storage: Storage | None = None) -> int:
+        """How many watches and followed logs clients outside have open: of a type, or in all."""
+        return len(self._streams) if storage is None else self._streams.about(storage)
+
     # time
 
     async def settle(self) -> None:
@@ -346,3 +357,15 @@ class Cluster:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.stop()
+
+    def __enter__(self) -> BlockingCluster:
+        from kube32_sim.blocking import entered
+
+        self._entered = entered(self)
+        return self._entered
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._entered is not None:
+            self._entered.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from kube32_sim.api import own
 from kube32_sim.api.columns import columns_for
@@ -316,6 +317,11 @@ def _rows(versions: Iterable[_Version]) -> Iterator[ResourceType]:
     return (_row(version, kind) for version in versions for kind in version.kinds)
 
 
+@cache
+def _builtin_rows() -> tuple[ResourceType, ...]:
+    return tuple(_rows(_VERSIONS))
+
+
 def builtin_table() -> ResourceTable:
     """A fresh table with all built-in rows (fresh, because custom resources are added to it)."""
-    return ResourceTable(_rows(_VERSIONS))
+    return ResourceTable(_builtin_rows())

@@ -92,6 +92,10 @@ class Streams:
     def __len__(self) -> int:
         return len(self._open)
 
+    def about(self, storage: Storage) -> int:
+        """How many are about this type."""
+        return sum(stream.storage == storage for stream in self._open)
+
     def admit(self) -> None:
         """Raises ApiError 429 where there are as many as there may be."""
         most = self._limits.max_watches
