@@ -8,6 +8,7 @@
     python3 run.py snapshot ACTION...     save the state of a cluster in a file, or load it
     python3 run.py record FILE            record what clients do to a running simulator
     python3 run.py replay FILE            play a recording, and compare where pods go
+    python3 run.py scenario FILE...       run scenarios: what happens when, and what has to be so then
     python3 run.py completion SHELL       print a script that completes commands in a shell
     python3 run.py test    [OPTION]...    run the whole test suite (options are pytest's)
 

@@ -38,6 +38,7 @@ ALLOWED = {
     "kube32_sim/replaying/playing.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/commands/record.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/commands/replay.py": {"kube32_sim.clock.RealClock"},
+    "kube32_sim/scenarios/running.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/metrics/meters.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/metrics/page.py": {"kube32_sim.clock.RealClock", "os.times"},
     "kube32_sim/clock.py": {"time.time", "time.monotonic", "asyncio.sleep", "call_later"},

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from kube32_sim.arguments import clock, completion, kubelet, preview, record, replay, serve, snapshot
+from kube32_sim.arguments import clock, completion, kubelet, preview, record, replay, scenario, serve, snapshot
 from kube32_sim.arguments.parser import PROGRAM, Commands, Parser
 from kube32_sim.version import VERSION
 
@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "snapshot": snapshot.add,
     "record": record.add,
     "replay": replay.add,
+    "scenario": scenario.add,
     "completion": completion.add,
 }
 """What adds each command, in the order in which a help lists them."""
