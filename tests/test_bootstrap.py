@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from kube32_sim import bootstrap as bootstrapping
 from kube32_sim.api.rbac.bootstrap import bootstrap_objects
 from kube32_sim.bootstrap import API_SERVER, API_SERVICES, FLOW_SCHEMAS, PRIORITY_LEVELS
 from kube32_sim.bootstrap_objects import own_address, own_slice
@@ -138,3 +139,23 @@ async def test_events_are_their_programs_own(virtual_cluster: Cluster) -> None:
     assert told["default-scheduler"] == {"kube-scheduler"}
     assert told["deployment-controller"] == {"kube-controller-manager"}
     assert told["kubelet"] == {"kubelet"}
+
+
+async def test_later_starts_of_a_process_store_the_same_roles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first keeps nothing, the second keeps who manages what, the third goes by it."""
+    monkeypatch.setattr(bootstrapping, "_BEGUN", bootstrapping._Begun())
+    kept, stored = [], []
+    for _ in range(3):
+        async with Cluster(nodes=0, controllers="none", clock="virtual") as cluster:
+            roles = [
+                cluster.store.list(("rbac.authorization.k8s.io", kind)) for kind in ("clusterroles", "rolebindings")
+            ]
+            stored.append([each.raw for found in roles for each in found])
+        kept.append(len(bootstrapping._BEGUN.entries))
+    assert stored[0] == stored[1] == stored[2]
+    assert kept[0] == 0 < kept[1] == kept[2]
+    async with Cluster(nodes=0, controllers="none") as cluster:
+        (one, *_) = cluster.store.list(("rbac.authorization.k8s.io", "clusterroles"))
+        metadata = one.object()["metadata"]
+        assert metadata["managedFields"][0]["time"] == metadata["creationTimestamp"]
+        assert metadata["creationTimestamp"] != "2026-01-01T00:00:00Z"

@@ -48,6 +48,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", text)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    names = getattr(item, "fixturenames", ())
+    marked = any(marker.name == NAME for marker in item.own_markers)
+    if marked and f"{NAME}_session" in names and not {NAME, f"{NAME}_factory"} & set(names):
+        why = f"@pytest.mark.{NAME} is of the fixture {NAME}; {NAME}_session has the options of the settings"
+        pytest.fail(f"{why}, such as {NAME}_nodes", pytrace=False)
+
+
 def _settings(config: pytest.Config) -> dict[str, str]:
     return {name: str(config.getini(f"{NAME}_{name}")) for name in SETTINGS}
 

@@ -185,6 +185,10 @@ def test_impossible(kube32): ...
 def test_by_place(kube32): ...
 
 
+@pytest.mark.kube32(nodes=1)
+def test_not_of_the_session(kube32_session): ...
+
+
 def test_all_is_closed():
     assert len(PORTS) == 3
     for port in PORTS:
@@ -205,7 +209,7 @@ def pytest_unconfigure():
 def test_failures_say_what_was_seen_and_why(suite: Suite) -> None:
     suite.write(test_failing=FAILING, conftest=ENDING)
     done = suite.run("-vv")
-    done.assert_outcomes(failed=3, errors=4, passed=1)
+    done.assert_outcomes(failed=3, errors=5, passed=1)
     text = done.stdout.str()
     for line in (
         "E       AssertionError: pod/led in default is not as expected",
@@ -219,6 +223,7 @@ def test_failures_say_what_was_seen_and_why(suite: Suite) -> None:
         "kube32: kubeconfig cannot be chosen: the fixture writes one of its own",
         "--nodes: -1 is less than 0",
         "takes options by name, such as kube32(nodes=3)",
+        "@pytest.mark.kube32 is of the fixture kube32; kube32_session has the options of the settings",
         "threads at the end: ['MainThread']",
     ):
         assert line in text, f"{line}\n{text}"
