@@ -24,7 +24,7 @@ _ROUNDS_OF_NOTHING = 2
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What pods are made from.  name: `Deployment/web`, or `pod/web`.  count: how many are wanted, 1 where none says."""
+    """What pods are made from.  name: `Deployment/web`, or `pod/web`.  count: how many are wanted."""
 
     name: str
     pod: WantedPod

@@ -56,6 +56,9 @@ class Trial(Protocol):
     def request(self, obj: JsonObject) -> Request:
         """What a pod needs of a node by itself."""
 
+    def amounts(self, stay: Stay) -> Amounts:
+        """What a pod takes of each fitted resource."""
+
     def enter(self, obj: JsonObject) -> Stay | str:
         """Place a pod as the profile does, evicting nobody; or why the board that it is given to refuses it, "" where
         no node is found."""
@@ -115,17 +118,17 @@ def _by_node(stays: Iterable[Stay]) -> dict[str, list[Stay]]:
 class Kube32Trial:
     """The scheduler's own picture, and what the boards say to what it gives them."""
 
-    profile = KUBE32
-    resources = KUBE32.fitted
+    profile: Profile = KUBE32
+    resources: Sequence[str] = KUBE32.fitted
 
     def __init__(self, state: ClusterState) -> None:
         state = at_rest(state, KUBE32.name)
         self._cache = cache_of(state.nodes, state.pods)
         self._firewalls = Firewalls(state)
         self.warnings: Sequence[str] = ()
-        there = [pod for pod in state.pods if pod["spec"].get("nodeName") and not finished(pod)]
-        known = (pod for pod in sorted(there, key=age) if pod["spec"]["nodeName"] in self.table.nodes)
-        self.residents = _by_node(Stay(pod, pod["spec"]["nodeName"], pod_request(pod["spec"])) for pod in known)
+        there = (pod for pod in sorted(state.pods, key=age) if pod["spec"].get("nodeName") in self.table.nodes)
+        stays = (Stay(pod, pod["spec"]["nodeName"], pod_request(pod["spec"])) for pod in there if not finished(pod))
+        self.residents: Mapping[str, Sequence[Stay]] = _by_node(stays)
 
     @property
     def table(self) -> NodeTable:
@@ -133,6 +136,10 @@ class Kube32Trial:
 
     def request(self, obj: JsonObject) -> Request:
         return pod_request(obj["spec"])
+
+    def amounts(self, stay: Stay) -> Amounts:
+        request: Request = stay.spec
+        return request.amounts
 
     def enter(self, obj: JsonObject) -> Stay | str:
         request = self.request(obj)
@@ -173,8 +180,8 @@ class Kube32Trial:
 class KestrelTrial:
     """Kestrel's filters, affinity and choice over a cluster of its own; preemption only to be asked about."""
 
-    profile = KESTREL
-    resources = RESOURCES
+    profile: Profile = KESTREL
+    resources: Sequence[str] = RESOURCES
 
     def __init__(self, state: ClusterState, wanted: Sequence[WantedPod]) -> None:
         found = start(at_rest(state, KESTREL.name), wanted)
@@ -194,14 +201,14 @@ class KestrelTrial:
             stays.append(Stay(resident.obj, resident.node.name, pod))
             if resident.doubts:
                 self._doubts[id(resident.obj)] = [str(doubt) for doubt in resident.doubts]
-        self.residents = _by_node(stays)
+        self.residents: Mapping[str, Sequence[Stay]] = _by_node(stays)
 
     @property
     def table(self) -> NodeTable:
         return self._bindings.table
 
     def spec(self, obj: JsonObject) -> PodSpec:
-        """Of pods of one template it is found once: they share their spec and labels, and are kept while it is known."""
+        """Found once for each object, which is kept meanwhile: pods of one template are one object here."""
         key = id(obj)
         if key not in self._specs:
             if len(self._specs) > 4096:
@@ -211,6 +218,10 @@ class KestrelTrial:
 
     def request(self, obj: JsonObject) -> Request:
         return self.spec(obj).request
+
+    def amounts(self, stay: Stay) -> Amounts:
+        pod: Pod = stay.spec
+        return pod.spec.request.amounts
 
     def _pod(self, spec: PodSpec) -> Pod:
         self._entered += 1
@@ -278,5 +289,3 @@ def totals(trial: Trial, names: Collection[str] | None = None) -> tuple[Amounts,
     capacity = tuple(sum(node.capacity[place] for node in nodes) for place in places)
     free = tuple(sum(max(0, node.free[place]) for node in nodes if not node.barred) for place in places)
     return capacity, free
-
-
