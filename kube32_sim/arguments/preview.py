@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kube32_sim.arguments.parser import RAW, Commands, add_server
+from kube32_sim.arguments.preview_questions import EXAMPLES, add_questions
 
 
 def add(commands: Commands) -> None:
@@ -18,9 +19,10 @@ def add(commands: Commands) -> None:
         "  %(prog)s -f app/ -o wide                           # what each node says of each pod\n"
         "  %(prog)s -f app.yaml --kubeconfig ~/.kube/config --profile kestrel\n"
         "  %(prog)s -f app.yaml --nodes state.yaml            # on nodes, and pods, of a file\n"
+        f"{EXAMPLES}\n"
         "  %(prog)s --operations replay.json                  # Kestrel's own operations, from an empty cluster",
         formatter_class=RAW,
-        usage="%(prog)s (-f FILE... | --operations FILE) [OPTION]...",
+        usage="%(prog)s (-f FILE... | --explain POD | --operations FILE) [OPTION]...",
         allow_abbrev=False,
     )
     parser.set_defaults(command="preview", error=parser.error)
@@ -61,6 +63,7 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="then create the pods in a private simulator of the same state and compare; exit code 1 if they differ",
     )
+    add_questions(parser)
     parser.add_argument(
         "--operations", default="", metavar="FILE", help="replay a JSON list of operations instead; - for stdin"
     )

@@ -109,8 +109,7 @@ class Asked:
         return f"spec.{self.kind}[{self.index}].resources.requests[{self.resource}]"
 
     def shown(self, amount: int) -> str:
-        form = quantity.BINARY_SI if self.resource in BYTES else quantity.DECIMAL_SI
-        return quantity.from_nanos(amount * _unit(self.resource), form).text
+        return shown(self.resource, amount)
 
     def set(self, pod: JsonObject, amount: int) -> JsonObject:
         """The pod with another amount; of what only some nodes have also the limit, which has to be the same."""
@@ -127,6 +126,12 @@ class Asked:
             resources[part] = amounts
         containers[self.index] = {**container, "resources": resources}
         return {**pod, "spec": {**pod["spec"], self.kind: containers}}
+
+
+def shown(resource: str, amount: int) -> str:
+    """A quantity, of an amount in the resource's units."""
+    form = quantity.BINARY_SI if resource in BYTES else quantity.DECIMAL_SI
+    return quantity.from_nanos(amount * _unit(resource), form).text
 
 
 def _unit(resource: str) -> int:

@@ -14,6 +14,7 @@ from kube32_sim.preview.changes import Change, asked, growth, of_pod, pod_change
 from kube32_sim.preview.node_changes import cures, more_boards, removals
 from kube32_sim.preview.placements import ClusterState, JsonObject, Placement, PreviewError, WantedPod
 from kube32_sim.preview.placing import make_placer
+from kube32_sim.preview.terms import name_of
 from kube32_sim.preview.trials import Trial, trial_of
 
 TOLD = 3
@@ -85,6 +86,26 @@ def applied(changes: Iterable[Change], state: ClusterState, wanted: WantedPod) -
     for change in changes:
         state, obj = change.edit(state, obj)
     return state, replace(wanted, obj=obj)
+
+
+def beside(state: ClusterState, earlier: Sequence[WantedPod], wanted: WantedPod, profile: str) -> ClusterState:
+    """The state with the wanted pods that are placed before another one, each on its node, and what they evict gone.
+
+    One that has no node, or is refused by its board, takes nothing.
+    """
+    if not earlier:
+        return state
+    placer = make_placer(profile, state, [*earlier, wanted])
+    first = [placer.place(pod, details=False) for pod in earlier]
+    moved = {victim.pod: victim.node for placement in first for victim in placement.victims}
+    there = [_bound(pod, moved[name]) if (name := name_of(pod)) in moved else pod for pod in state.pods]
+    last = placer.in_the_end(first)
+    there += [_bound(then.pod.obj, then.node) for now, then in zip(first, last, strict=True) if runs(now)]
+    return replace(state, pods=[pod for pod in there if pod["spec"].get("nodeName") != ""])
+
+
+def _bound(pod: JsonObject, node: str) -> JsonObject:
+    return {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": {"phase": "Pending"}}
 
 
 def _candidates(state: ClusterState, trial: Trial, pod: JsonObject) -> Iterator[tuple[int | None, Iterator[Change]]]:

@@ -23,6 +23,7 @@ from kube32_sim.kestrel.preemption import Preemption
 from kube32_sim.kestrel.profiles import KESTREL, KUBE32, Profile
 from kube32_sim.preview.amounts import RESOURCES
 from kube32_sim.preview.boards import Firewalls, at_rest, cache_of
+from kube32_sim.preview.kube32 import starting_warnings
 from kube32_sim.preview.kubernetes import translation
 from kube32_sim.preview.placements import ClusterState, JsonObject, WantedPod
 from kube32_sim.preview.start import age, start
@@ -125,7 +126,7 @@ class Kube32Trial:
         state = at_rest(state, KUBE32.name)
         self._cache = cache_of(state.nodes, state.pods)
         self._firewalls = Firewalls(state)
-        self.warnings: Sequence[str] = ()
+        self.warnings: Sequence[str] = tuple(starting_warnings(state, sorted(self._cache.waiting)))
         there = (pod for pod in sorted(state.pods, key=age) if pod["spec"].get("nodeName") in self.table.nodes)
         stays = (Stay(pod, pod["spec"]["nodeName"], pod_request(pod["spec"])) for pod in there if not finished(pod))
         self.residents: Mapping[str, Sequence[Stay]] = _by_node(stays)
