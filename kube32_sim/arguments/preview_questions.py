@@ -17,7 +17,7 @@ def add_questions(parser: argparse.ArgumentParser) -> None:
         "--explain",
         default=None,
         metavar="POD",
-        help="tell the smallest changes with which this pod would fit; one of -f, or without -f of the cluster",
+        help="tell the smallest changes with which this pod would fit; without -f, a Pending one of the cluster",
     )
     parser.add_argument(
         "--how-many",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from kube32_sim.preview.changes import Change, asked, growth, of_pod, pod_changes, reductions, relaxations
+from kube32_sim.preview.kubernetes import Translations
 from kube32_sim.preview.node_changes import cures, more_boards, removals
 from kube32_sim.preview.placements import ClusterState, JsonObject, Placement, PreviewError, WantedPod
 from kube32_sim.preview.placing import make_placer
@@ -63,13 +64,14 @@ def explain(state: ClusterState, wanted: WantedPod, profile: str) -> Sequence[Ch
 
 def explanation(state: ClusterState, wanted: WantedPod, profile: str) -> Explanation:
     """The same with everything around it."""
-    placer = make_placer(profile, state, [wanted])
-    placement = placer.place(wanted, details=True)
+    translate = Translations()
+    placer = make_placer(profile, state, [wanted], translate)
+    placement = placer.place(wanted, details=False)
     warnings = tuple(placer.warnings)
-    trial = trial_of(state, profile, [wanted])
+    trial = trial_of(state, profile, [wanted], translate)
     if runs(placement):
         return Explanation(placement, profile, limits=tuple(_limits(trial, wanted.obj)), warnings=warnings)
-    proving = Proving(state, wanted, profile, trial)
+    proving = Proving(state, wanted, profile, trial, translate)
     changes = tuple(sorted(proving.borne_out(_candidates(state, trial, wanted.obj)), key=lambda one: one.order))
     pair = () if changes else proving.pair()
     return Explanation(placement, profile, changes, pair, warnings=warnings)
@@ -126,7 +128,10 @@ def _limits(trial: Trial, pod: JsonObject) -> Iterator[Limit]:
 class Proving:
     """Runs the placer on what changes make of a state and a pod."""
 
-    def __init__(self, state: ClusterState, wanted: WantedPod, profile: str, trial: Trial) -> None:
+    def __init__(
+        self, state: ClusterState, wanted: WantedPod, profile: str, trial: Trial, translate: Translations
+    ) -> None:
+        self._translate = translate
         self._state, self._wanted, self._profile, self._trial = state, wanted, profile, trial
 
     def borne_out(self, candidates: Iterable[tuple[int | None, Iterator[Change]]]) -> Iterator[Change]:
@@ -143,7 +148,7 @@ class Proving:
         """The changes, with where the pod fits after all of them; None where it does not run."""
         state, wanted = applied(changes, self._state, self._wanted)
         try:
-            placement = make_placer(self._profile, state, [wanted]).place(wanted, details=False)
+            placement = make_placer(self._profile, state, [wanted], self._translate).place(wanted, details=False)
         except PreviewError:
             return None
         if not runs(placement):

@@ -18,7 +18,7 @@ from kube32_sim.preview.placements import ClusterState, JsonObject
 from kube32_sim.preview.terms import ZONE_LABEL, name_of
 from kube32_sim.preview.trials import KestrelTrial, Stay, Trial
 
-MOST_TRIED = 2000
+MOST_TRIED = 500
 """Pods that are taken away on paper to see whether another fits then."""
 _NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _ZONES = 5

@@ -26,7 +26,7 @@ from kube32_sim.preview.boards import Firewalls, at_rest, cache_of
 from kube32_sim.preview.kube32 import starting_warnings
 from kube32_sim.preview.kubernetes import translation
 from kube32_sim.preview.placements import ClusterState, JsonObject, WantedPod
-from kube32_sim.preview.start import age, start
+from kube32_sim.preview.start import Translate, age, start
 
 LOST = "node(s) were lost"
 """Why nothing can be placed on a node that is closed."""
@@ -80,9 +80,11 @@ class Trial(Protocol):
         """Whether a pod could run anywhere, by evicting others where the profile knows that."""
 
 
-def trial_of(state: ClusterState, profile: str, wanted: Sequence[WantedPod]) -> Trial:
+def trial_of(
+    state: ClusterState, profile: str, wanted: Sequence[WantedPod], translate: Translate = translation
+) -> Trial:
     """wanted: the pods that will be tried.  Raises PreviewError where the profile cannot say what there is, or they."""
-    return KestrelTrial(state, wanted) if profile == KESTREL.name else Kube32Trial(state)
+    return KestrelTrial(state, wanted, translate) if profile == KESTREL.name else Kube32Trial(state)
 
 
 class Closed:
@@ -184,8 +186,8 @@ class KestrelTrial:
     profile: Profile = KESTREL
     resources: Sequence[str] = RESOURCES
 
-    def __init__(self, state: ClusterState, wanted: Sequence[WantedPod]) -> None:
-        found = start(at_rest(state, KESTREL.name), wanted)
+    def __init__(self, state: ClusterState, wanted: Sequence[WantedPod], translate: Translate = translation) -> None:
+        found = start(at_rest(state, KESTREL.name), wanted, translate)
         self.warnings: Sequence[str] = found.warnings
         self._bindings = Bindings(KESTREL)
         self._chooser = Chooser(self.table)
