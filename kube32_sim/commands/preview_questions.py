@@ -158,7 +158,7 @@ def _how_many(parsed: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from kube32_sim.commands.preview import read_state
-    from kube32_sim.preview.capacity import Filling, templates_of
+    from kube32_sim.preview.capacity import MOST, Filling, templates_of
     from kube32_sim.preview.manifests import read_manifests
     from kube32_sim.preview.printing_capacity import render
     from kube32_sim.preview.surviving import survive_more
@@ -172,8 +172,9 @@ def _how_many(parsed: argparse.Namespace) -> int:
     wanted, made = wanted_pods(manifests, replace(state, pods=()), of_kubernetes=profile == "kestrel")
     state = replace(made, pods=state.pods)
     templates = templates_of(wanted, dict(parsed.count))
-    filling = Filling(state, templates, profile)
-    found = filling.answer(mix=len(templates) > 1 or bool(parsed.count))
+    with progress_bar(MOST, "pods") as progress:
+        filling = Filling(state, templates, profile, progress)
+        found = filling.answer(mix=len(templates) > 1 or bool(parsed.count))
     survival = None
     if parsed.survive:
         with progress_bar(len(filling.rounds) + 1, "numbers") as progress:

@@ -69,10 +69,10 @@ class Capacity:
     """wanted: of each template, or None where only one was asked about.  fits: how many of those have a place.
 
     share: pods of each template in a round, the wanted counts without what they have in common.  rounds: how many
-    complete rounds fit from the state as it is; None where there is no bound.  stop: why not more; None: no bound.
+    complete rounds fit from the state as it is; None where no bound was found.  stop: why not more; None: no bound.
 
     nodes: by name how many pods of each template come to it; usage, by_node: of the wanted pods where there are such,
-    else of all rounds.  pods: that many were placed for the figure of rounds.
+    else of all rounds.  tried: so many pods were placed in rounds.
     """
 
     profile: str
@@ -85,6 +85,7 @@ class Capacity:
     nodes: Mapping[str, tuple[int, ...]]
     usage: tuple[Usage, ...]
     by_node: Mapping[str, tuple[Usage, ...]]
+    tried: int
     warnings: tuple[str, ...] = ()
 
     @property
@@ -110,6 +111,9 @@ def templates_of(wanted: Sequence[WantedPod], counts: Mapping[str, int]) -> list
         keys = [key for key in given if key.lower() in (name.lower(), name.partition("/")[2])]
         count = given.pop(keys[0]) if keys else len(pods)
         templates.append(Template(name, _never_evicting(pods[0]), count))
+    total = sum(template.count for template in templates)
+    if not 0 < total <= MOST:
+        raise PreviewError(f"--count: {total} pods are wanted, and from 1 to {MOST} can be tried")
     if given:
         raise PreviewError(f"--count: {', '.join(given)}: not among the manifests, which have {', '.join(found)}")
     return templates
@@ -180,6 +184,7 @@ class Filling:
             nodes,
             usage,
             by_node,
+            sum(map(len, self.rounds)),
             (*self.trial.warnings, *self._uncounted(nodes)),
         )
 

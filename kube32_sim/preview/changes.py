@@ -19,6 +19,7 @@ from kube32_sim.kestrel.filters import untolerated
 from kube32_sim.preview.amounts import STEPS
 from kube32_sim.preview.beyond import REQUIRED, only_node
 from kube32_sim.preview.placements import ClusterState, JsonObject
+from kube32_sim.preview.terms import name_of
 from kube32_sim.preview.trials import KestrelTrial, Kube32Trial, Trial
 
 Edit = Callable[[ClusterState, JsonObject], tuple[ClusterState, JsonObject]]
@@ -44,8 +45,8 @@ _NOWHERE_NEAR = 2**50
 class Change:
     """One change that makes a pod fit.
 
-    kind: one of `KINDS`.  of: the object that is changed, `pod/web`, `node/esp32-3`.  field: its path there; "" where
-    the whole object comes or goes.  before, after: JSON values, None for nothing; amounts are quantities.
+    kind: one of `KINDS`.  of: the object that is changed, `pod/default/web` or `node/esp32-3`.  field: its path there;
+    "" where the whole object comes or goes.  before, after: JSON values, None for nothing; amounts are quantities.
     text: what to do, in words.  share: of what is asked for how much has to go, 0 to 1; 0 where no amount changes.
 
     nodes: where the pod fits with it, sorted; victims: `namespace/name` of pods that it would evict there (then nodes
@@ -195,7 +196,7 @@ def _reduction(pod: JsonObject, one: Asked, amount: int) -> Change:
     text = f"without {one.resource}{where}" if gone else f"{less} less {one.resource}{where}"
     return Change(
         "request",
-        f"pod/{pod['metadata']['name']}",
+        f"pod/{name_of(pod)}",
         one.field,
         one.text,
         None if gone else one.shown(amount),
@@ -229,7 +230,7 @@ def growth(trial: Trial, pod: JsonObject) -> list[tuple[Asked, int]]:
 
 def relaxations(trial: Trial, pod: JsonObject) -> Iterator[Change]:
     """Conditions that can be dropped, and taints that can be tolerated, whether that helps or not."""
-    of, spec = f"pod/{pod['metadata']['name']}", pod["spec"]
+    of, spec = f"pod/{name_of(pod)}", pod["spec"]
     for key, value in sorted((spec.get("nodeSelector") or {}).items()):
         edit = of_pod(partial(_without_selector, key=key))
         yield Change("selector", of, f"spec.nodeSelector[{key}]", value, None, f"without selector {key}={value}", edit)
@@ -324,5 +325,5 @@ def _priority(trial: KestrelTrial, pod: JsonObject) -> Iterator[Change]:
         low, high = (low, middle) if trial.reachable(_with_spec(pod, priority=above[middle])) else (middle, high)
     value = above[high]
     edit = of_pod(partial(_with_spec, priority=value))
-    of, before = f"pod/{pod['metadata']['name']}", spec.priority
+    of, before = f"pod/{name_of(pod)}", spec.priority
     yield Change("priority", of, "spec.priority", before, value, f"with priority {value}", edit)

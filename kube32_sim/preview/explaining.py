@@ -12,7 +12,7 @@ from functools import partial
 
 from kube32_sim.preview.changes import Change, asked, growth, of_pod, pod_changes, reductions, relaxations
 from kube32_sim.preview.kubernetes import Translations
-from kube32_sim.preview.node_changes import cures, more_boards, removals
+from kube32_sim.preview.node_changes import cures, more_boards, removals, with_cures
 from kube32_sim.preview.placements import ClusterState, JsonObject, Placement, PreviewError, WantedPod
 from kube32_sim.preview.placing import make_placer
 from kube32_sim.preview.terms import name_of
@@ -160,7 +160,7 @@ class Proving:
         return tuple(replace(change, nodes=tuple(nodes), victims=victims) for change in changes)
 
     def pair(self) -> tuple[Change, ...]:
-        """The smallest two changes of the pod that help together, of those that the trial finds; () for none."""
+        """The smallest two changes that help together, of those that the trial finds; () for none."""
         found = sorted(
             self._pairs(), key=lambda pair: (*(one.order[0] for one in pair), sum(one.share for one in pair))
         )
@@ -168,7 +168,7 @@ class Proving:
         return next((proof for proof in proofs if proof is not None), ())
 
     def _pairs(self) -> Iterator[tuple[Change, Change]]:
-        """Two amounts, or a condition dropped and another change of the pod."""
+        """Two amounts; a condition dropped, or a node cured, and another change."""
         trial, pod = self._trial, self._wanted.obj
         resources = {change.field: change for change in self._to_nothing()}
         for nothing in resources.values():
@@ -182,6 +182,7 @@ class Proving:
             changed = first.edit(self._state, pod)[1]
             for second in pod_changes(trial, changed):
                 yield (first, second) if first.order[0] <= second.order[0] else (second, first)
+        yield from with_cures(self._state, trial, pod)
 
     def _to_nothing(self) -> Iterator[Change]:
         for one in asked(self._wanted.obj, defaults=self._profile == "kube32"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 from kube32_controllers.pod_control import controlling
 from kube32_controllers.scheduler_figures import node_figures
@@ -12,16 +13,18 @@ from kube32_sim.kestrel.filters import evaluate, static_reason
 from kube32_sim.kestrel.models import Node
 from kube32_sim.kestrel.profiles import KUBE32
 from kube32_sim.preview.boards import Firewalls
-from kube32_sim.preview.changes import Change, Edit
+from kube32_sim.preview.changes import Change, Edit, pod_changes
 from kube32_sim.preview.kubernetes import UNSCHEDULABLE, kestrel_node
 from kube32_sim.preview.placements import ClusterState, JsonObject
 from kube32_sim.preview.terms import ZONE_LABEL, name_of
-from kube32_sim.preview.trials import KestrelTrial, Stay, Trial
+from kube32_sim.preview.trials import Altered, KestrelTrial, Stay, Trial
 
 MOST_TRIED = 500
 """Pods that are taken away on paper to see whether another fits then."""
 _NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _ZONES = 5
+_CURED = 20
+"""So many nodes are cured on paper in search of a second change."""
 
 
 # nodes that take nothing
@@ -32,9 +35,8 @@ def cures(state: ClusterState, trial: Trial, pod: JsonObject) -> Iterator[Change
     found = []
     for obj in state.nodes:
         name = obj["metadata"]["name"]
-        node = trial.table.nodes[name]
         for change, cured in _cures_of(obj):
-            free = replace(_record(trial, cured), free=node.free)
+            free = _as_free(trial, cured)
             value = evaluate(trial.profile, trial.request(pod), free)
             if not isinstance(value, str) and not _kept_out(trial, pod, free):
                 found.append((-value, name, change))
@@ -43,6 +45,12 @@ def cures(state: ClusterState, trial: Trial, pod: JsonObject) -> Iterator[Change
 
 def _record(trial: Trial, obj: JsonObject) -> Node:
     return kestrel_node(obj)[0] if isinstance(trial, KestrelTrial) else node_figures(obj)
+
+
+def _as_free(trial: Trial, obj: JsonObject) -> Node:
+    """A node as it would be, with what is free on it now."""
+    record = _record(trial, obj)
+    return replace(record, free=trial.table.nodes[record.name].free)
 
 
 def _kept_out(trial: Trial, pod: JsonObject, node: Node) -> bool:
@@ -81,6 +89,19 @@ def _of_node(name: str, cured: JsonObject) -> Edit:
         return replace(state, nodes=nodes), pod
 
     return edit
+
+
+def with_cures(state: ClusterState, trial: Trial, pod: JsonObject) -> Iterator[tuple[Change, Change]]:
+    """Two changes, in the order in which they are made: of a pod and of a node that takes none, or two of the node."""
+    cured = ((obj, change, after) for obj in state.nodes for change, after in _cures_of(obj))
+    for obj, change, after in islice(cured, _CURED):
+        record = _record(trial, after)
+        for second, last in _cures_of(after):
+            if not isinstance(evaluate(trial.profile, trial.request(pod), _as_free(trial, last)), str):
+                yield change, second
+        with Altered(trial.table, {obj["metadata"]["name"]: (record.barred, record.taints)}):
+            for first in pod_changes(trial, pod):
+                yield first, change
 
 
 # pods in the way
@@ -135,18 +156,17 @@ def more_boards(state: ClusterState, trial: Trial, pod: JsonObject) -> Iterator[
     from kube32_sim.kubelet.node_object import node_object
 
     kinds = {**boards(), **(machines() if isinstance(trial, KestrelTrial) else {})}
-    for profile in sorted(kinds.values(), key=lambda one: sorted_by_size(one.allocatable())):
+    for profile in sorted(kinds.values(), key=lambda one: _size(one.allocatable())):
         name = _unused(f"{profile.name}-new", trial.table.nodes)
         node = node_object(name, profile, profile.allocatable(), 0.0)
-        if isinstance(evaluate(trial.profile, trial.request(pod), _record(trial, node)), str):
-            continue
-        if trial.profile is KUBE32 and Firewalls(ClusterState([node], ())).refusal(pod, name):
-            continue
         for zone in _zones(state):
-            yield _one_more(node, profile.name, zone)
+            added = _in_zone(node, zone)
+            fits = not isinstance(evaluate(trial.profile, trial.request(pod), _record(trial, added)), str)
+            if fits and not (trial.profile is KUBE32 and Firewalls(ClusterState([added], ())).refusal(pod, name)):
+                yield _one_more(added, profile.name, zone)
 
 
-def sorted_by_size(amounts: dict[str, int]) -> tuple[int, ...]:
+def _size(amounts: dict[str, int]) -> tuple[int, ...]:
     return tuple(amounts.get(name, 0) for name in ("memory", "esp32.io/psram", "cpu", "esp32.io/gpio"))
 
 
@@ -163,13 +183,15 @@ def _zones(state: ClusterState) -> list[str]:
     return sorted({each[ZONE_LABEL] for each in labels if ZONE_LABEL in each})[:_ZONES] or [""]
 
 
-def _one_more(node: JsonObject, board: str, zone: str) -> Change:
+def _in_zone(node: JsonObject, zone: str) -> JsonObject:
     labels = {**node["metadata"]["labels"], **({ZONE_LABEL: zone} if zone else {})}
-    added = {**node, "metadata": {**node["metadata"], "labels": labels}}
+    return {**node, "metadata": {**node["metadata"], "labels": labels}}
 
+
+def _one_more(node: JsonObject, kind: str, zone: str) -> Change:
     def edit(state: ClusterState, pod: JsonObject) -> tuple[ClusterState, JsonObject]:
-        return replace(state, nodes=[*state.nodes, added]), pod
+        return replace(state, nodes=[*state.nodes, node]), pod
 
-    what = "node" if "esp32.io/board" not in labels else "board"
-    text = f"one more {board} {what}" + (f" in zone {zone}" if zone else "")
-    return Change("board", f"node/{node['metadata']['name']}", "", None, board, text, edit)
+    what = "board" if "esp32.io/board" in node["metadata"]["labels"] else "node"
+    text = f"one more {kind} {what}" + (f" in zone {zone}" if zone else "")
+    return Change("board", f"node/{node['metadata']['name']}", "", None, kind, text, edit)

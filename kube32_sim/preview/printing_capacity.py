@@ -57,7 +57,9 @@ def _templates(found: Capacity, survival: Survival | None) -> Iterator[Row]:
 
 def _bound(found: Capacity) -> Iterator[str]:
     if found.stop is None:
-        yield f"No bound: nothing was used up in the profile {found.profile}; {MOST} pods are tried at most."
+        nothing = all(usage.before == usage.after for usage in found.usage)
+        why = f"these pods use up nothing that the profile {found.profile} counts" if nothing else "all of these fit"
+        yield f"No bound was found: {why} ({found.tried} tried, {MOST} at most)."
         return
     what, nodes = found.stop.first
     mix = len(found.templates) > 1
@@ -65,7 +67,8 @@ def _bound(found: Capacity) -> Iterator[str]:
     if found.stop.refusal:
         yield f"Stopped{which}: {what}."
     elif found.stop.lacking:
-        yield f"Stopped{which}: too little {what} on {_nodes(nodes)}."
+        short = [f"{resource} on {_nodes(count)}" for resource, count in found.stop.lacking.items()]
+        yield f"Stopped{which}: too little {', '.join(short)}."
     else:
         yield f"Stopped{which}: {what} ({_nodes(nodes)})."
 

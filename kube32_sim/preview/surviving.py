@@ -20,7 +20,7 @@ from kube32_sim.preview.capacity import Filling
 from kube32_sim.preview.details import some
 from kube32_sim.preview.placements import ClusterState, PreviewError, WantedPod
 from kube32_sim.preview.terms import ZONE_LABEL, name_of
-from kube32_sim.preview.trials import Closed, KestrelTrial, Stay, Trial, trial_of
+from kube32_sim.preview.trials import KestrelTrial, Stay, Trial, closed, trial_of
 
 NODE, ZONE = "node", "zone"
 _MIRROR = "kubernetes.io/config.mirror"
@@ -160,7 +160,7 @@ class Losing:
         for stay in gone:
             trial.leave(stay)
         stranded, moved = list[str](), list[Stay]()
-        with Closed(trial.table, nodes):
+        with closed(trial.table, nodes):
             for stay in gone:
                 found = trial.enter(stay.obj)
                 if isinstance(found, str):

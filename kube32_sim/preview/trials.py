@@ -17,7 +17,7 @@ from kube32_sim.kestrel.affinity import Barrier, barrier
 from kube32_sim.kestrel.bindings import Bindings
 from kube32_sim.kestrel.choosing import Chooser
 from kube32_sim.kestrel.filters import evaluate, static_reason
-from kube32_sim.kestrel.models import Amounts, Node, Pod, PodSpec, Request
+from kube32_sim.kestrel.models import Amounts, Pod, PodSpec, Request, Taint
 from kube32_sim.kestrel.nodes import NodeTable
 from kube32_sim.kestrel.preemption import Preemption
 from kube32_sim.kestrel.profiles import KESTREL, KUBE32, Profile
@@ -87,28 +87,36 @@ def trial_of(
     return KestrelTrial(state, wanted, translate) if profile == KESTREL.name else Kube32Trial(state)
 
 
-class Closed:
-    """Nodes that take nothing while the block runs."""
+Door = tuple[str, tuple[Taint, ...]]
+"""What keeps pods off a node: why it is barred, "" where it is not, and its taints."""
 
-    def __init__(self, table: NodeTable, names: Iterable[str]) -> None:
-        self._table = table
-        self._nodes = [table.nodes[name] for name in names]
-        self._before = [node.barred for node in self._nodes]
+
+class Altered:
+    """Nodes that keep away other pods than they do, while the block runs.  doors: by the nodes' names."""
+
+    def __init__(self, table: NodeTable, doors: Mapping[str, Door]) -> None:
+        self._table, self._doors = table, doors
+        self._before = {name: (table.nodes[name].barred, table.nodes[name].taints) for name in doors}
 
     def __enter__(self) -> None:
-        for node in self._nodes:
-            self._bar(node, LOST)
+        self._set(self._doors)
 
     def __exit__(self, *_: object) -> None:
-        for node, barred in zip(self._nodes, self._before, strict=True):
-            self._bar(node, barred)
+        self._set(self._before)
 
-    def _bar(self, node: Node, why: str) -> None:
+    def _set(self, doors: Mapping[str, Door]) -> None:
         """In place: pods that are bound know their node by its record."""
-        self._table.barred[node.barred] -= bool(node.barred)
-        node.barred = why
-        self._table.barred[why] += bool(why)
-        self._table.give(node, (0,) * len(node.free))
+        for name, (barred, taints) in doors.items():
+            node = self._table.nodes[name]
+            self._table.barred[node.barred] -= bool(node.barred)
+            node.barred, node.taints = barred, taints
+            self._table.barred[barred] += bool(barred)
+            self._table.give(node, (0,) * len(node.free))
+
+
+def closed(table: NodeTable, names: Iterable[str]) -> Altered:
+    """Nodes that take nothing while the block runs."""
+    return Altered(table, {name: (LOST, table.nodes[name].taints) for name in names})
 
 
 def _by_node(stays: Iterable[Stay]) -> dict[str, list[Stay]]:
@@ -285,10 +293,10 @@ def lacking(trial: Trial, obj: JsonObject) -> dict[str, int]:
 def totals(trial: Trial, names: Collection[str] | None = None) -> tuple[Amounts, Amounts]:
     """(what nodes have, what is free of it) of each fitted resource; names: of these nodes only.
 
-    What a node has is what scores are percentages of.  Of a node that takes no pod nothing is free.
+    What a node has is what scores are percentages of.  Nodes that take no pods do not count.
     """
-    nodes = [node for node in trial.table.nodes.values() if names is None or node.name in names]
+    nodes = [node for node in trial.table.nodes.values() if not node.barred and (names is None or node.name in names)]
     places = range(len(trial.resources))
     capacity = tuple(sum(node.capacity[place] for node in nodes) for place in places)
-    free = tuple(sum(max(0, node.free[place]) for node in nodes if not node.barred) for place in places)
+    free = tuple(sum(max(0, node.free[place]) for node in nodes) for place in places)
     return capacity, free

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from kube32_sim import cli
+from tests.support.servers import running_server
 
 JsonObject = dict[str, Any]
 
@@ -84,7 +85,7 @@ def test_a_pod_of_the_manifests_is_explained_at_its_turn(name: str, capsys: pyte
     assert (status["fits"], status["node"]) == (False, None)
     assert status["changes"][0] == {
         "kind": "request",
-        "object": "pod/web-3",
+        "object": "pod/default/web-3",
         "field": "spec.containers[0].resources.requests[memory]",
         "from": "50Ki",
         "to": "10Ki",
@@ -126,6 +127,32 @@ def test_two_changes_where_one_is_not_enough(files: Path, capsys: pytest.Capture
     assert "No single change helps. These two do together:" in capsys.readouterr().out
 
 
+def test_a_cordoned_node_and_an_amount(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cordoned = {**node("b", "right", board="s3"), "spec": {"unschedulable": True}}
+    write(files / "nodes.yaml", node("a", "left"), cordoned)
+    write(files / "s3.yaml", pod("s3", "900Ki", nodeSelector={"board": "s3"}))
+    for profile in ("kube32", "kestrel"):
+        pair = answered(capsys, "-f", "s3.yaml", "--explain", "s3", "--profile", profile)["status"]["pair"]
+        assert [change["kind"] for change in pair] == ["request", "selector"]
+    write(files / "nodes.yaml", cordoned)
+    for profile in ("kube32", "kestrel"):
+        pair = answered(capsys, "-f", "s3.yaml", "--explain", "s3", "--profile", profile)["status"]["pair"]
+        kinds = ["request", "uncordon" if profile == "kube32" else "toleration"]
+        assert [(change["kind"], change["nodes"]) for change in pair] == [(kind, ["b"]) for kind in kinds]
+
+
+def test_a_node_that_is_cordoned_and_not_ready(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dead = {**node("a", "left"), "spec": {"unschedulable": True}}
+    dead["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
+    write(files / "nodes.yaml", dead)
+    write(files / "huge.yaml", pod("huge", "90Ki", nodeSelector={"topology.kubernetes.io/zone": "left"}))
+    (change,) = answered(capsys, "-f", "huge.yaml", "--explain", "huge")["status"]["changes"]
+    assert change["text"] == "one more esp32 board in zone left"
+    write(files / "huge.yaml", pod("huge", "90Ki", nodeSelector={"kubernetes.io/hostname": "a"}))
+    pair = answered(capsys, "-f", "huge.yaml", "--explain", "huge")["status"]["pair"]
+    assert [(change["kind"], change["object"]) for change in pair] == [("uncordon", "node/a"), ("ready", "node/a")]
+
+
 def test_where_nothing_helps_that_is_told(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(files / "lost.yaml", pod("lost", "900Ki", nodeSelector={"board": "p4", "color": "red"}))
     assert preview("-f", "lost.yaml", "--explain", "lost") == 0
@@ -141,6 +168,7 @@ def test_where_nothing_helps_that_is_told(files: Path, capsys: pytest.CaptureFix
         (["--explain", "old"], "pod default/old has a node: a"),
         (["--explain", "a/b/c"], "'a/b/c' is no pod's name: NAME, or NAMESPACE/NAME"),
         (["-f", "web.yaml", "--how-many", "--count", "cache=3"], "--count: cache: not among the manifests"),
+        (["-f", "web.yaml", "--how-many", "--count", "web=0"], "--count: 0 pods are wanted, and from 1 to 50000 can"),
     ],
 )
 def test_what_is_not_there_is_exit_code_1(
@@ -150,6 +178,21 @@ def test_what_is_not_there_is_exit_code_1(
     out, err = capsys.readouterr()
     assert out == ""
     assert message in err
+
+
+def test_on_a_running_simulator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "web.yaml", deployment("web", 1, "100Ki"))
+    with running_server(tmp_path, "--nodes", "2", "--board", "esp32-c3", "--authorization-mode", "RBAC") as server:
+        http = server.http()
+        http.post("/api/v1/namespaces/default/pods", pod("big", "300Ki"))
+        where = ("--kubeconfig", str(server.kubeconfig))
+        assert cli.run(["preview", "--explain", "pod/big", *where]) == 0
+        change = capsys.readouterr().out.splitlines()[3]
+        assert change.split()[:5] == ["76Ki", "less", "memory", "300Ki", "224Ki"]
+        assert cli.run(["preview", "-f", str(tmp_path / "web.yaml"), "--how-many", "--survive", "node", *where]) == 0
+        lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+        assert lines[:2] == [["TEMPLATE", "MORE", "SURVIVE"], ["Deployment/web", "4", "2"]]
+        http.close()
 
 
 # --how-many

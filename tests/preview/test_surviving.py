@@ -57,9 +57,30 @@ def placed(state: ClusterState, pod: WantedPod, profile: str) -> list[JsonObject
         found.append({**obj, "spec": {**obj["spec"], "nodeName": placement.node}, "status": {"phase": "Pending"}})
 
 
+def by_trying(state: ClusterState, new: list[JsonObject], of: str, profile: str) -> list[int]:
+    """How many of the new pods there may be, each number with each loss."""
+    domains = domains_of(state, of)[0].values()
+    numbers = range(len(new) + 1)
+    return [n for n in numbers if not any(stranded(state, new[:n], lost, profile) for lost in domains)]
+
+
 def drawn(seed: int, profile: str, most: int) -> tuple[Draw, ClusterState]:
     draw, kestrel = Draw(seed), profile == "kestrel"
     return draw, draw.state(kestrel=kestrel, nodes=draw.rng.randrange(2, 6), pods=draw.rng.randrange(most))
+
+
+@pytest.mark.parametrize(
+    ("profile", "seed"), [("kube32", 245), ("kube32", 376), ("kestrel", 414), ("kestrel", 437), ("kestrel", 567)]
+)
+def test_a_smaller_number_may_not_survive_where_a_larger_one_does(profile: str, seed: int) -> None:
+    draw, state = drawn(seed, profile, 8)
+    pod = templates_of([WantedPod(draw.pod("new", kestrel=profile == "kestrel"))], {})[0]
+    filling = Filling(state, [pod], profile)
+    filling.fill()
+    found = survive_more(filling, "node")
+    survived = by_trying(state, placed(state, pod.pod, profile), "node", profile)
+    assert found.rounds == survived[-1]
+    assert survived != list(range(survived[-1] + 1)), "this one is in order"
 
 
 @pytest.mark.parametrize("of", ["node", "zone"])
@@ -74,11 +95,7 @@ def test_the_largest_number_that_survives_every_loss(profile: str, of: str) -> N
         found = survive_more(filling, of)
         new = placed(state, pod.pod, profile)
         domains = domains_of(state, of)[0]
-        survived = [
-            number
-            for number in range(len(new) + 1)
-            if not any(stranded(state, new[:number], lost, profile) for lost in domains.values())
-        ]
+        survived = by_trying(state, new, of, profile)
         assert found.rounds == (survived[-1] if survived else None), seed
         assert found.survives == bool(survived)
         if found.rounds is not None and found.rounds < len(new):
