@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
+from kube32_sim.api.quantity import QuantityError
 from kube32_sim.kestrel.models import PodSpec
 from kube32_sim.preview.amounts import most_pods
 from kube32_sim.preview.placements import ClusterState, JsonObject, PreviewError, WantedPod
@@ -264,7 +265,7 @@ class Filling:
 
     def _uncounted(self, nodes: Mapping[str, tuple[int, ...]]) -> list[str]:
         """The profiles do not count pods; a kubelet does."""
-        room = {_name(node): most_pods(node) for node in self.state.nodes}
+        room = {_name(node): _allowed(node) for node in self.state.nodes}
         there = {name: len(stays) for name, stays in self.trial.residents.items()}
         over = [
             name
@@ -284,6 +285,13 @@ def _frees(trial: Trial) -> dict[str, tuple[int, ...]]:
         name: zeros if node.barred else tuple(max(0, amount) for amount in node.free)
         for name, node in trial.table.nodes.items()
     }
+
+
+def _allowed(node: JsonObject) -> int | None:
+    try:
+        return most_pods(node)
+    except QuantityError:
+        return None
 
 
 def _name(node: JsonObject) -> str:

@@ -11,6 +11,7 @@ from kube32_sim.preview.details import some
 from kube32_sim.preview.placements import JsonObject
 from kube32_sim.preview.printing import NONE, Row, aligned, yaml_text
 from kube32_sim.preview.surviving import Loss, Survival
+from kube32_sim.terminal import printable
 
 
 def render(profile: str, capacity: Capacity | None, survival: Survival | None, output: str) -> str:
@@ -30,7 +31,7 @@ def render(profile: str, capacity: Capacity | None, survival: Survival | None, o
 
 
 def _capacity(found: Capacity, survival: Survival | None, *, wide: bool) -> Iterator[list[str]]:
-    yield [*aligned([*_templates(found, survival)]), *_bound(found)]
+    yield [*aligned([*_templates(found, survival)]), *map(printable, _bound(found))]
     yield aligned([*_usage(found)])
     if wide:
         if found.stop is not None and found.stop.reasons:
@@ -51,7 +52,8 @@ def _templates(found: Capacity, survival: Survival | None) -> Iterator[Row]:
             row += [str(number) for number in (found.wanted[place], found.fits[place], found.share[place])]
         row.append("no bound" if found.more is None else str(found.more[place]))
         if survival is not None:
-            row.append(NONE if survival.rounds is None else str(survival.rounds * found.share[place]))
+            number = NONE if survival.rounds is None else str(survival.rounds * found.share[place])
+            row.append("no bound" if survival.unbounded else number)
         yield row
 
 
@@ -108,7 +110,7 @@ def _by_node(found: Capacity) -> Iterator[Row]:
 
 
 def _survival(found: Survival, capacity: Capacity | None, *, wide: bool) -> Iterator[list[str]]:
-    yield list(_verdict(found, capacity))
+    yield list(map(printable, _verdict(found, capacity)))
     if wide:
         rows: list[Row] = [(found.of.upper(), "MOVED", "STRANDED", "PODS WITHOUT A NODE")]
         for loss in found.losses:
@@ -121,7 +123,9 @@ def _verdict(found: Survival, capacity: Capacity | None) -> Iterator[str]:
     if found.unplaced:
         yield f"Not all pods fit as it is: {some(found.unplaced)}."
     more = ""
-    if capacity is not None and found.rounds is not None:
+    if found.unbounded:
+        more = " with any number more"
+    elif capacity is not None and found.rounds is not None:
         more = f" with {_pods(found.rounds * sum(capacity.share))} more"
     if found.survives:
         yield f"The loss of any {found.of} is survived{more}: all pods fit on the rest."
@@ -197,9 +201,10 @@ def _usage_object(usage: Usage) -> JsonObject:
 def _survival_object(found: Survival, capacity: Capacity | None) -> JsonObject:
     told: JsonObject = {"of": found.of, "survives": found.survives}
     if capacity is not None:
-        told["rounds"] = found.rounds
+        rounds = None if found.unbounded else found.rounds
+        told |= {"bounded": not found.unbounded, "rounds": rounds}
         told["templates"] = [
-            {"name": template.name, "more": None if found.rounds is None else found.rounds * share}
+            {"name": template.name, "more": None if rounds is None else rounds * share}
             for template, share in zip(capacity.templates, capacity.share, strict=True)
         ]
     if found.unplaced:

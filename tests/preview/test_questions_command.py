@@ -236,6 +236,30 @@ def test_wide_tells_of_every_node(capsys: pytest.CaptureFixture[str]) -> None:
     assert "NODE   MOVED   STRANDED   PODS WITHOUT A NODE\n" in out
 
 
+@pytest.mark.parametrize("profile", ["kube32", "kestrel"])
+def test_no_bound_is_told(profile: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(files / "nodes.yaml", node("a", "left"), node("b", "right"))
+    write(files / "idle.yaml", pod("idle", "0"))
+    arguments = ("-f", "idle.yaml", "--how-many", "--survive", "node", "--profile", profile)
+    status = answered(capsys, *arguments)["status"]
+    assert (status["capacity"]["bounded"], status["capacity"]["rounds"]) == (False, None)
+    assert (status["survival"]["bounded"], status["survival"]["rounds"]) == (False, None)
+    assert preview(*arguments) == 0
+    out = capsys.readouterr().out
+    assert f"these pods use up nothing that the profile {profile} counts" in out
+    assert "The loss of any node is survived with any number more" in out
+
+
+@pytest.mark.parametrize("output", ["table", "wide"])
+def test_names_of_zones_command_no_terminal(output: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(files / "nodes.yaml", node("a", "z\x1b[2J"), node("b", "z\x1b[2J"))
+    assert preview("-f", "db.yaml", "--survive", "zone", "-o", output) == 0
+    assert preview("-f", "db.yaml", "--how-many", "--survive", "zone", "-o", output) == 0
+    out = capsys.readouterr().out
+    assert "\\x1b[2J" in out
+    assert "\x1b" not in out
+
+
 # --survive
 
 
