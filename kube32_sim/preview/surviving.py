@@ -10,11 +10,13 @@ tried from the largest down, each against every loss, and the first that survive
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kube32_controllers.pod_control import controlling
 
+from kube32_sim.kestrel.filters import static_ok
 from kube32_sim.preview.beyond import only_node
 from kube32_sim.preview.capacity import Filling
 from kube32_sim.preview.details import some
@@ -130,20 +132,25 @@ class Losing:
         self._new: dict[str, list[Stay]] = {}
         for stay in stays:
             self._new.setdefault(stay.node, []).append(stay)
+        self._room = Room(trial, stays)
 
     def take_away(self, stays: Sequence[Stay]) -> None:
         """The pods that were placed last."""
         for stay in reversed(stays):
             self._trial.leave(stay)
             self._new[stay.node].pop()
+            self._room.count(stay, -1)
 
     def bring_back(self, stays: Sequence[Stay]) -> None:
         for stay in stays:
             self._trial.put_back(stay)
             self._new.setdefault(stay.node, []).append(stay)
+            self._room.count(stay, 1)
 
     def fails(self) -> bool:
         """Whether some loss strands a pod; the one that did last is asked first, as it mostly does again."""
+        if any(self._room.is_short(nodes) for nodes in self._domains.values()):
+            return True
         for place, domain in enumerate(self._likely_first):
             if self._lose(domain, enough=1).stranded:
                 self._likely_first.insert(0, self._likely_first.pop(place))
@@ -180,7 +187,7 @@ class Losing:
         for node in nodes:
             yield from filter(_is_movable, self._trial.residents.get(node, ()))
         for node in nodes:
-            yield from self._new.get(node, ())
+            yield from filter(_is_movable, self._new.get(node, ()))
 
     def doubts(self) -> Iterator[str]:
         """What Kestrel does not look at when it finds new places for pods that are there."""
@@ -192,6 +199,43 @@ class Losing:
                 found.setdefault(problem, []).append(name_of(stay.obj))
         for problem, names in found.items():
             yield f"new places of pod {some(names)} are found without {problem}"
+
+
+class Room:
+    """Tells cheaply of losses that cannot be survived: the new pods of a template ask for more than is free, in all, on
+    the nodes that its selector and tolerations leave.  Says nothing where there is enough: it may lie in pieces.
+    """
+
+    def __init__(self, trial: Trial, stays: Sequence[Stay]) -> None:
+        self._trial = trial
+        self._counts: dict[int, Counter[str]] = {}
+        self._eligible: dict[int, frozenset[str]] = {}
+        self._amounts: dict[int, tuple[int, ...]] = {}
+        for stay in filter(_is_movable, stays):
+            key = id(stay.obj)
+            if key not in self._counts:
+                request = trial.request(stay.obj)
+                nodes = trial.table.nodes.values()
+                fit = frozenset(node.name for node in nodes if static_ok(trial.profile, request, node))
+                self._counts[key], self._eligible[key] = Counter(), fit
+                self._amounts[key] = request.amounts
+            self.count(stay, 1)
+
+    def count(self, stay: Stay, by: int) -> None:
+        if id(stay.obj) in self._counts:
+            self._counts[id(stay.obj)][stay.node] += by
+
+    def is_short(self, lost: Sequence[str]) -> bool:
+        nodes = self._trial.table.nodes
+        for key, counts in self._counts.items():
+            number = sum(counts[name] for name in lost)
+            if not number:
+                continue
+            left = [nodes[name].free for name in self._eligible[key].difference(lost)]
+            for place, amount in enumerate(self._amounts[key]):
+                if amount > 0 and sum(free[place] // amount for free in left if free[place] > 0) < number:
+                    return True
+        return False
 
 
 def _is_movable(stay: Stay) -> bool:

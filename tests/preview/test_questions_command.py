@@ -280,6 +280,16 @@ def test_whether_what_is_wanted_survives(capsys: pytest.CaptureFixture[str]) -> 
     assert out.startswith("Not all pods fit as it is: default/web-3.\nNot every loss of a zone is survived: 2 of 2")
 
 
+@pytest.mark.parametrize("profile", ["kube32", "kestrel"])
+def test_a_wanted_daemonset_goes_with_its_nodes(profile: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    daemonset = {**deployment("agent", 1, "20Ki"), "kind": "DaemonSet"}
+    del daemonset["spec"]["replicas"]
+    write(files / "agent.yaml", daemonset)
+    survival = answered(capsys, "-f", "agent.yaml", "--survive", "node", "--profile", profile)["status"]["survival"]
+    assert survival["survives"] is True
+    assert [loss["moved"] for loss in survival["losses"]] == [1, 0]  # the pod that was there
+
+
 # options
 
 
