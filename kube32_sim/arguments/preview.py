@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 from kube32_sim.arguments.parser import RAW, Commands, add_server
+from kube32_sim.arguments.preview_questions import EXAMPLES, add_questions
+
+_EPILOG = (
+    "Pods count, and those of Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets\n"
+    "and Jobs.  The cluster is looked for in --nodes, --server, --kubeconfig, $KUBECONFIG, then the file that\n"
+    "`serve` writes.  `kubectl get nodes,pods,limitranges,priorityclasses -A -o yaml` makes a file for --nodes.\n\n"
+    "examples:\n"
+    "  %(prog)s -f manifests/blinky.yaml                  # on the running simulator\n"
+    "  %(prog)s -f app/ -o wide                           # what each node says of each pod\n"
+    "  %(prog)s -f app.yaml --kubeconfig ~/.kube/config --profile kestrel\n"
+    "  %(prog)s -f app.yaml --nodes state.yaml            # on nodes, and pods, of a file\n"
+    f"{EXAMPLES}\n"
+    "  %(prog)s --operations replay.json                  # Kestrel's own operations, from an empty cluster"
+)
 
 
 def add(commands: Commands) -> None:
@@ -10,17 +24,9 @@ def add(commands: Commands) -> None:
         "preview",
         help="tell where the pods of manifests would go, and why not elsewhere; nothing is created",
         description="Tell where the pods of manifests would go, and why not elsewhere.  Nothing is created.",
-        epilog="Pods count, and those of Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets\n"
-        "and Jobs.  The cluster is looked for in --nodes, --server, --kubeconfig, $KUBECONFIG, then the file that\n"
-        "`serve` writes.  `kubectl get nodes,pods,limitranges,priorityclasses -A -o yaml` makes a file for --nodes.\n\n"
-        "examples:\n"
-        "  %(prog)s -f manifests/blinky.yaml                  # on the running simulator\n"
-        "  %(prog)s -f app/ -o wide                           # what each node says of each pod\n"
-        "  %(prog)s -f app.yaml --kubeconfig ~/.kube/config --profile kestrel\n"
-        "  %(prog)s -f app.yaml --nodes state.yaml            # on nodes, and pods, of a file\n"
-        "  %(prog)s --operations replay.json                  # Kestrel's own operations, from an empty cluster",
+        epilog=_EPILOG,
         formatter_class=RAW,
-        usage="%(prog)s (-f FILE... | --operations FILE) [OPTION]...",
+        usage="%(prog)s (-f FILE... | --explain POD | --operations FILE) [OPTION]...",
         allow_abbrev=False,
     )
     parser.set_defaults(command="preview", error=parser.error)
@@ -61,6 +67,7 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="then create the pods in a private simulator of the same state and compare; exit code 1 if they differ",
     )
+    add_questions(parser)
     parser.add_argument(
         "--operations", default="", metavar="FILE", help="replay a JSON list of operations instead; - for stdin"
     )

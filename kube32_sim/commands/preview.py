@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kube32_sim.commands import preview_questions
 from kube32_sim.options import OptionError
 from kube32_sim.preview.placements import ClusterState, Placement, PreviewError
 from kube32_sim.terminal import tell
@@ -30,6 +31,9 @@ def run(parsed: argparse.Namespace) -> int:
 
     PreviewError and KubeconfigError where there is no answer, OptionError where options do not go together.
     """
+    if preview_questions.asked(parsed):
+        preview_questions.check_options(parsed)
+        return preview_questions.run(parsed)
     check_options(parsed)
     return replay(parsed) if parsed.operations else place(parsed)
 
@@ -38,7 +42,7 @@ def check_options(parsed: argparse.Namespace) -> None:
     if parsed.operations:
         _check_replay(parsed)
     elif not parsed.filename:
-        raise OptionError("what to preview? -f names manifests, --operations a file of operations")
+        raise OptionError("what to preview? -f names manifests, --explain a pod, --operations a file of operations")
     elif parsed.nodes == "-" and "-" in parsed.filename:
         raise OptionError("-f - and --nodes -: only one of them can be read from standard input")
 

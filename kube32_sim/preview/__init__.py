@@ -2,4 +2,7 @@
 
 `manifests` and `workloads` turn files into pods, `state` reads the cluster, `kube32` and `kestrel` place the pods by
 the rules of their profile, `printing` shows the answer, `command` puts them together.
+
+`explaining` tells what would make a pod fit, `capacity` how many more do, `surviving` what is left when nodes are lost,
+all of them on `trials`: clusters on paper that pods can leave again.
 """

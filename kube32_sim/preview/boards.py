@@ -92,33 +92,55 @@ class Firewalls:
     def __init__(self, state: ClusterState) -> None:
         named = {node["metadata"]["name"]: profile_of(node) for node in state.nodes}
         self._boards = {name: profile for name, profile in named.items() if profile}
-        self._running: dict[str, list[Amounts]] = {}
+        self._counted: dict[str, Amounts] = {}
+        self._naming: dict[str, list[Amounts]] = {}
         if self._boards:
             for pod in state.pods:
                 if not finished(pod):
-                    self._add(pod, pod["spec"].get("nodeName", ""))
+                    self.add(pod, pod["spec"].get("nodeName", ""))
 
-    def _add(self, pod: JsonObject, node: str) -> None:
-        from kube32_sim.kubelet.claims import pod_requests
+    def add(self, pod: JsonObject, node: str) -> None:
+        """A pod runs on a node from now on, whatever the board says of it."""
+        self._change(pod, node, 1)
 
-        if node in self._boards:
-            self._running.setdefault(node, []).append(pod_requests(pod))
+    def remove(self, pod: JsonObject, node: str) -> None:
+        """The opposite of `add`."""
+        self._change(pod, node, -1)
 
-    def admit(self, pod: JsonObject, node: str) -> str:
+    def _change(self, pod: JsonObject, node: str, by: int) -> None:
+        """Pods that name no single pin or bus count together: a board may have many, and each asks of all."""
+        from kube32_sim.kubelet.claims import named_unit, pod_requests
+
+        if node not in self._boards:
+            return
+        asked = pod_requests(pod)
+        if any(named_unit(name) for name in asked):
+            naming = self._naming.setdefault(node, [])
+            naming.append(asked) if by > 0 else naming.remove(asked)
+            return
+        counted = self._counted.setdefault(node, {})
+        for name, amount in asked.items():
+            counted[name] = counted.get(name, 0) + by * amount
+
+    def refusal(self, pod: JsonObject, node: str) -> str:
         """Why the board would refuse a pod that comes to it now, as a pod's reason and message say; "" where it runs.
 
-        One that runs takes its share.  Of a node that is no board that is known nothing is said.
+        Of a node that is no board that is known nothing is said.
         """
         profile = _profiles().get(self._boards[node]) if node in self._boards else None
         if profile is None:
             return ""
         from kube32_sim.kubelet.claims import admit
 
-        refused = admit(pod, profile, self._running.get(node, ()))
-        if refused is None:
-            self._add(pod, node)
-            return ""
-        return f"{node} refuses it: {refused.reason}"
+        refused = admit(pod, profile, (self._counted.get(node, {}), *self._naming.get(node, ())))
+        return "" if refused is None else f"{node} refuses it: {refused.reason}"
+
+    def admit(self, pod: JsonObject, node: str) -> str:
+        """The same; a pod that runs takes its share from now on."""
+        refused = self.refusal(pod, node)
+        if not refused:
+            self.add(pod, node)
+        return refused
 
 
 @cache

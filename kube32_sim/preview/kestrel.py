@@ -18,7 +18,7 @@ from kube32_sim.kestrel.profiles import KESTREL
 from kube32_sim.preview.boards import at_rest
 from kube32_sim.preview.details import detail
 from kube32_sim.preview.placements import ClusterState, Placement, Verdict, Victim, WantedPod, shared
-from kube32_sim.preview.start import Resident, start
+from kube32_sim.preview.start import Resident, Translate, start
 from kube32_sim.translation.amounts import RESOURCES, STEPS, most_pods
 from kube32_sim.translation.kubernetes import translation
 from kube32_sim.translation.terms import name_of
@@ -36,8 +36,8 @@ class KestrelPlacer:
 
     profile = KESTREL.name
 
-    def __init__(self, state: ClusterState, wanted: Sequence[WantedPod]) -> None:
-        found = start(at_rest(state, self.profile), wanted)
+    def __init__(self, state: ClusterState, wanted: Sequence[WantedPod], translate: Translate = translation) -> None:
+        found = start(at_rest(state, self.profile), wanted, translate)
         self.warnings: Sequence[str] = found.warnings
         self._cluster = Cluster(KESTREL)
         self._filters = Filters(self._cluster.table)

@@ -38,7 +38,7 @@ class Kube32Placer:
         self._cache = cache_of(state.nodes, state.pods)
         self._firewalls = Firewalls(state)
         self._revision = max(map(revision_of, (*state.nodes, *state.pods)), default=0)
-        self.warnings: Sequence[str] = tuple(_warnings(state, sorted(self._cache.waiting)))
+        self.warnings: Sequence[str] = tuple(starting_warnings(state, sorted(self._cache.waiting)))
 
     def place(self, pod: WantedPod, *, details: bool) -> Placement:
         left_alone = why_left_alone(pod.obj)
@@ -81,7 +81,8 @@ class Kube32Placer:
         return tuple(verdict(request, nodes[name]) for name in sorted(nodes))
 
 
-def _warnings(state: ClusterState, waiting: Sequence[str]) -> Iterator[str]:
+def starting_warnings(state: ClusterState, waiting: Sequence[str]) -> Iterator[str]:
+    """What is to be known of a state before anything is placed.  waiting: its pods without a node."""
     if state.nodes and not any(map(reports_free, state.nodes)):
         yield "no node is a board: cpu, taints and affinity do not count in this profile; they do in --profile kestrel"
     yield from about_waiting(waiting)

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kube32_sim.preview.placements import ClusterState, Placement, Placer, WantedPod
+
+if TYPE_CHECKING:
+    from kube32_sim.preview.start import Translate
 
 NO_CONTROLLER = frozenset(("StatefulSet", "ReplicaSet", "ReplicationController"))
 
 
-def make_placer(profile: str, state: ClusterState, wanted: Sequence[WantedPod]) -> Placer:
-    """profile: kube32 or kestrel.  Raises PreviewError where the profile cannot say what there is, or is wanted."""
+def make_placer(
+    profile: str, state: ClusterState, wanted: Sequence[WantedPod], translate: Translate | None = None
+) -> Placer:
+    """profile: kube32 or kestrel.  Raises PreviewError where the profile cannot say what there is, or is wanted.
+
+    translate: for Kestrel, `kubernetes.Translations` where many placers are made of much the same pods.
+    """
     if profile == "kestrel":
         from kube32_sim.preview.kestrel import KestrelPlacer
 
-        return KestrelPlacer(state, wanted)
+        return KestrelPlacer(state, wanted) if translate is None else KestrelPlacer(state, wanted, translate)
     from kube32_sim.preview.kube32 import Kube32Placer
 
     return Kube32Placer(state)

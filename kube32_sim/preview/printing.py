@@ -43,7 +43,7 @@ def _table(placements: Sequence[Placement], profile: str) -> str:
         pod = placement.pod
         rows.append((pod.namespace, pod.name, placement.node or NONE, _or_none(placement.score), _note(placement)))
     several = len({placement.pod.namespace for placement in placements}) > 1
-    return "\n".join(_aligned(rows if several else [row[1:] for row in rows]))
+    return "\n".join(aligned(rows if several else [row[1:] for row in rows]))
 
 
 def _wide(placements: Sequence[Placement], profile: str) -> str:
@@ -56,14 +56,16 @@ def _json(placements: Sequence[Placement], profile: str) -> str:
 
 
 def _yaml(placements: Sequence[Placement], profile: str) -> str:
-    """Block style, keys in their order; lines are not folded."""
+    return yaml_text(_document(placements, profile))
+
+
+def yaml_text(document: JsonObject) -> str:
+    """Block style, keys in their order; lines are not folded.  Without a newline at the end."""
     import yaml
 
     dumper: Any = type("Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {})
     dumper.add_representer(str, _yaml_string)
-    text = yaml.dump(
-        _document(placements, profile), Dumper=dumper, sort_keys=False, default_flow_style=False, width=2**31 - 1
-    )
+    text = yaml.dump(document, Dumper=dumper, sort_keys=False, default_flow_style=False, width=2**31 - 1)
     return str(text).removesuffix("\n")
 
 
@@ -104,11 +106,11 @@ def _block(placement: Placement) -> str:
     lines = [printable(f"{pod.namespace}/{pod.name}{owner}: {placement.node or 'no node'}{fate}")]
     if placement.verdicts:
         marks = [" ", *("*" if verdict.node == placement.node else " " for verdict in placement.verdicts)]
-        lines += [f"{mark} {line}" for mark, line in zip(marks, _aligned(_verdict_rows(placement)), strict=True)]
+        lines += [f"{mark} {line}" for mark, line in zip(marks, aligned(_verdict_rows(placement)), strict=True)]
     if placement.victims:
         rows = [("EVICTED", "PRIORITY", "NODE")]
         rows += [(victim.pod, str(victim.priority), victim.node or PENDING) for victim in placement.victims]
-        lines += [f"  {line}" for line in _aligned(rows)]
+        lines += [f"  {line}" for line in aligned(rows)]
     return "\n".join(lines)
 
 
@@ -141,7 +143,7 @@ def _or_none(score: int | None) -> str:
     return NONE if score is None else str(score)
 
 
-def _aligned(rows: Sequence[Row]) -> list[str]:
+def aligned(rows: Sequence[Row]) -> list[str]:
     """A line a row, cells left-aligned and three spaces apart, as kubectl prints them."""
     cells = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]

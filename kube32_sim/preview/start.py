@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,6 +31,8 @@ from kube32_sim.translation.terms import HOSTNAME_LABEL, ZONE_LABEL, name_of
 JsonObject = dict[str, Any]
 
 _VOLUME = re.compile(r"spec\.volumes\[(\d+)\]")
+
+Translate = Callable[[JsonObject], Translation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +73,15 @@ class Start:
     warnings: tuple[str, ...]
 
 
-def start(state: ClusterState, wanted: Sequence[WantedPod]) -> Start:
-    """PreviewError with a line for each problem of a node, of a wanted pod, or of a pod that is there."""
+def start(state: ClusterState, wanted: Sequence[WantedPod], translate: Translate = translation) -> Start:
+    """PreviewError with a line for each problem of a node, of a wanted pod, or of a pod that is there.
+
+    translate: `translation`, or one that remembers.
+    """
     read = [kestrel_node(node) for node in state.nodes]
-    new = [_subject(pod) for pod in wanted]
+    new = [_subject(pod, translate) for pod in wanted]
     there = (_with_priority(pod, state) for pod in sorted(filter(_is_bound, state.pods), key=age))
-    bound = [Subject(_title(pod), pod, translation(pod)) for pod in there]
+    bound = [Subject(_title(pod), pod, translate(pod)) for pod in there]
     asking = _asking(new, bound)
     lines = [f"node {node.name}: {problem}" for node, problems in read for problem in problems]
     lines += [_line(pod, problem, "; remove it") for pod in new for problem in problems_of_new(pod.obj, pod.read)]
@@ -94,9 +99,9 @@ def start(state: ClusterState, wanted: Sequence[WantedPod]) -> Start:
     return Start(tuple(nodes.values()), tuple(_residents(bound, nodes, state.nodes)), tuple(dict.fromkeys(warnings)))
 
 
-def _subject(pod: WantedPod) -> Subject:
+def _subject(pod: WantedPod, translate: Translate) -> Subject:
     template = "spec.template" if pod.owner else ""
-    return Subject(pod.source or f"pod {name_of(pod.obj)}", pod.obj, translation(pod.obj), template, pod.volumes_from)
+    return Subject(pod.source or f"pod {name_of(pod.obj)}", pod.obj, translate(pod.obj), template, pod.volumes_from)
 
 
 def _with_priority(pod: JsonObject, state: ClusterState) -> JsonObject:

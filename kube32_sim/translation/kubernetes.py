@@ -107,6 +107,19 @@ def translation(pod: JsonObject) -> Translation:
     return Translation(record, tuple(lasting), tuple(placing), repelling, tuple(_notes(record)))
 
 
+class Translations:
+    """Translations of objects that are not changed meanwhile: where states are much alike each is made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[JsonObject, Translation]] = {}
+
+    def __call__(self, pod: JsonObject) -> Translation:
+        found = self._made.get(id(pod))
+        if found is None:
+            found = self._made[id(pod)] = pod, translation(pod)
+        return found[1]
+
+
 def problems_of_new(pod: JsonObject, read: Translation) -> tuple[Problem, ...]:
     """Everything that keeps a pod which is not created yet from being previewed."""
     return (*of_new_pods(pod["spec"]), *read.lasting, *read.placing)
