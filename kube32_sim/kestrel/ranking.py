@@ -40,6 +40,16 @@ class Ranking:
             heappop(heap)
         return None
 
+    def second(self) -> tuple[int, str] | None:
+        """(score, name) of the node after the best one; only right after `best` has found one."""
+        heap, verdicts = self._heap, self._verdicts
+        best = heappop(heap)
+        while heap and (heap[0] == best or verdicts.get(heap[0][1]) != -heap[0][0]):
+            heappop(heap)
+        found = (-heap[0][0], heap[0][1]) if heap else None
+        heappush(heap, best)
+        return found
+
     def reasons(self) -> Counter[str]:
         """How many nodes fail, by the reason."""
         if self._table.position != self.position:
