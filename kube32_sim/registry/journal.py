@@ -93,7 +93,10 @@ class Journal:
             placed = PLACED.get()
             if placed is not None and placed[0] == stored.uid:
                 placement = placed[1]
-        self._note(asked, CREATED, stored, node=node, placement=placement)
+        at, cause, owners = self._clock.now(), BECAUSE.get(), stored.owners
+        what = stored.storage, stored.namespace, stored.name, stored.uid
+        who = asked.user.name, asked.manager, asked.subresource
+        self._noted.append(Noted(at, stored.revision, CREATED, *what, *who, cause, owners, node, "", False, placement))
 
     def changed(self, asked: Asked, done: Change, *, removed: bool) -> None:
         """Take note of an update, a deletion, or a write to a subresource, if it did anything that matters.
@@ -130,39 +133,12 @@ class Journal:
                 return
         self._note(asked, CHANGED, stored, node=node, before=before, details=details)
 
-    def _note(
-        self,
-        asked: Asked,
-        did: str,
-        stored: StoredObject,
-        *,
-        node: str = "",
-        before: str = "",
-        first: bool = False,
-        placement: Placement | None = None,
-        details: tuple[Detail, ...] = (),
-    ) -> None:
-        self._noted.append(
-            Noted(
-                self._clock.now(),
-                stored.revision,
-                did,
-                stored.storage,
-                stored.namespace,
-                stored.name,
-                stored.uid,
-                asked.user.name,
-                asked.manager,
-                asked.subresource,
-                BECAUSE.get(),
-                stored.owners,
-                node,
-                before,
-                first,
-                placement,
-                details,
-            )
-        )
+    def _note(self, asked: Asked, did: str, stored: StoredObject, **more: Any) -> None:
+        """more: fields of `Noted` that are not always told."""
+        at, cause, owners = self._clock.now(), BECAUSE.get(), stored.owners
+        what = stored.storage, stored.namespace, stored.name, stored.uid
+        who = asked.user.name, asked.manager, asked.subresource
+        self._noted.append(Noted(at, stored.revision, did, *what, *who, cause, owners, **more))
 
 
 # what of an object matters
