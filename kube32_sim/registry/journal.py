@@ -83,6 +83,11 @@ class Journal:
         full = len(self._noted) == self._noted.maxlen
         return self._noted[0].at if full else self.began
 
+    def forget(self) -> None:
+        """Begin anew."""
+        self._noted.clear()
+        self.began = self._clock.now()
+
     def created(self, asked: Asked, stored: StoredObject) -> None:
         """Take note of a new object, of any type."""
         if stored.storage not in WATCHED:
