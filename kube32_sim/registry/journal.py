@@ -208,7 +208,9 @@ def _leaves(path: str, old: Any, new: Any) -> Iterator[Detail]:
     if old == new:
         return
     if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(key for key in new if key not in old)]:
+        keys = [*old, *(key for key in new if key not in old)]
+        keys.sort(key=lambda key: isinstance(new.get(key, old.get(key)), dict | list))  # such as replicas, before all
+        for key in keys:
             yield from _leaves(f"{path}.{key}", old.get(key), new.get(key))
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new) and _named_alike(old, new):
         for before, after in zip(old, new, strict=True):
