@@ -37,13 +37,15 @@ class Placement(NamedTuple):
     """What a scheduler decided about a pod.
 
     node: "" where the pod fits nowhere; `message` then says why.  score: None where nobody tells.
-    second: (score, node) of the next best one, None where it would fit on no other.
+    second: (score, node) of the next best one, None where it would fit on no other.  by: the scheduler, as its events
+    name it.
     """
 
     node: str
     score: int | None = None
     second: tuple[int, str] | None = None
     message: str = ""
+    by: str = "default-scheduler"
 
 
 @dataclass(frozen=True, slots=True)

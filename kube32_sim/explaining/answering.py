@@ -122,8 +122,13 @@ class Explaining:
 
     def _links(self, about: Ref, pod: JsonObject | None, notes: Notes) -> tuple[list[Link], list[str]]:
         links = causes_of(notes, about.uid)
-        if any(one.noted.did == CREATED for one in notes.of(about.uid)):
-            return links, []
+        made = next((one for one in notes.of(about.uid) if one.noted.did == CREATED), None)
+        if made is not None:
+            cause, since = made.noted.cause, rfc3339(self._journal.since)
+            if cause is None or cause.about is None or notes.causes(made):
+                return links, []
+            owner = f"{cause.about.kind} {cause.about.name}"
+            return links, [f"causes are recorded since {since} by this process: why {owner} wanted it was before that"]
         told = list(of_events((one.object() for one in self._events(about)), about))
         scheduled = any(link.node for link in told) or any(link.node for link in links if link.about.uid == about.uid)
         said = list(of_object(pod, scheduled)) if pod is not None else []

@@ -12,6 +12,8 @@ from kube32_sim.registry.journal import CHANGED, CREATED, DELETED, PODS, REMOVED
 from kube32_sim.storage.interface import Storage
 
 NODES = ("", "nodes")
+KUBELET = "kubelet"
+"""The field manager of boards."""
 STORAGES: dict[str, Storage] = {
     "Pod": PODS,
     "Node": NODES,
@@ -75,6 +77,9 @@ class Notes:
             return self._some(self._last(self.of(noted.uid), of.place, lambda one: one.did == DELETED and one.first))
         if noted.storage == PODS and noted.did == CHANGED and noted.node and not noted.before:
             return self._some(self._last(self.of(noted.uid), of.place, lambda one: True))
+        if noted.first and noted.manager == KUBELET:  # its board was off
+            board = self._by_name.get((NODES, "", noted.node), ())
+            return self._some(self._last(board, of.place, _about_fault))
         if noted.storage == NODES and noted.cause is not None:
             return self._some(self._node_trouble(of, noted.cause))
         if noted.cause is None or noted.cause.about is None:

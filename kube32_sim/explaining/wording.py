@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from kube32_sim.api.steering import FAULT
 from kube32_sim.causes import Placement
-from kube32_sim.explaining.notes import REPLICAS, TEMPLATE
+from kube32_sim.explaining.notes import KUBELET, REPLICAS, TEMPLATE
 from kube32_sim.registry.journal import CREATED, DELETED, PODS, REMOVED, Noted
 
 Words = tuple[str, str, str]
-SCHEDULER = "default-scheduler"
-KUBELET = "kubelet"
 
 
 def who(noted: Noted) -> str:
@@ -57,7 +55,7 @@ def _ended(noted: Noted) -> tuple[str, str]:
     if noted.via == "eviction":
         return "EvictionRequested", f"evicted, through the eviction API, by {client(noted)}"
     if noted.manager == KUBELET and noted.storage == PODS:
-        return "Terminated", f"deleted by the kubelet of {noted.node}"
+        return "Terminated", f"deleted by the kubelet of {noted.node}, whose board has lost it"
     how = ", at once" if noted.did == REMOVED and noted.storage == PODS and noted.node else ""
     return "Deleted", f"deleted{how} by {client(noted)}"
 
@@ -100,7 +98,7 @@ def of_placement(noted: Noted) -> Words:
     if noted.placement is None:
         return who(noted), "NodeNamed", f"its spec names the node {noted.node}"
     reason = "Scheduled" if noted.placement.node else "FailedScheduling"
-    return SCHEDULER, reason, where(noted.placement)
+    return noted.placement.by, reason, where(noted.placement)
 
 
 def where(placement: Placement) -> str:

@@ -8,14 +8,18 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from kube32_sim.client import DEPLOYMENTS, PODS
+from kube32_sim.client import DEPLOYMENTS, PODS, Resource
 from kube32_sim.cluster import Cluster
+from tests.support.etcd import Etcd
 from tests.support.objects import pod
 from tests.support.restarting import Outliving
 from tests.support.scenario import template, workload
+from tests.support.waiting import eventually
 from tests.support.wire import Answer, Wire, connected
 
 PATH = "/apis/sim.kube32.io/v1alpha1/explanations"
+ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles")
+BINDINGS = Resource("rbac.authorization.k8s.io", "v1", "clusterrolebindings")
 ELSEWHERE = {"nodeSelector": {"no": "where"}}
 
 
@@ -191,3 +195,43 @@ async def test_without_events_the_pod_itself_tells_where_it_was_bound(tmp_path: 
                 ("Created", "Object"),
                 ("Bound", "Object"),
             ]
+
+
+# elsewhere
+
+
+async def test_on_etcd_causes_are_recorded_all_the_same(etcd: Etcd) -> None:
+    async with Cluster(nodes=1, store=f"etcd://127.0.0.1:{etcd.port}/why") as cluster:
+        await eventually(lambda: cluster.store.get(("", "nodes"), "esp32-0") is not None, "there is a node")
+        await cluster.client.create(DEPLOYMENTS, "default", workload("web", template("web"), replicas=1))
+
+        def bound() -> str:
+            found = cluster.store.list(("", "pods"), "default")
+            return next((one.name for one in found if one.value("spec.nodeName")), "")
+
+        await eventually(lambda: bool(bound()), "the pod is bound")
+        async with connected(cluster.port) as wire:
+            status = await explained(wire, bound())
+            assert [(cause["about"]["kind"], cause["reason"]) for cause in status["causes"]][:2] == [
+                ("Deployment", "Created"),
+                ("Pod", "ScaledUp"),
+            ]
+            assert [cause["node"] for cause in status["causes"] if "node" in cause] == ["esp32-0"]
+            assert status["notes"] == ["each replica records what goes through it: the one that leads knows most"]
+
+
+async def test_only_who_may_create_explanations_is_told() -> None:
+    options = {"authorization_mode": "RBAC", "nodes": 1, "clock": "virtual"}
+    async with Cluster(**options) as cluster, connected(cluster.port) as wire:
+        await cluster.client.create(PODS, "default", pod("p"))
+        body = {"apiVersion": "sim.kube32.io/v1alpha1", "kind": "Explanation", "spec": {"pod": {"name": "p"}}}
+        refused = await wire("POST", PATH, body, **{"Impersonate-User": "mary"})
+        assert refused.status == 403
+        rules = [{"apiGroups": ["sim.kube32.io"], "resources": ["explanations"], "verbs": ["create"]}]
+        await cluster.client.create(ROLES, "", {"metadata": {"name": "why"}, "rules": rules})
+        role = {"kind": "ClusterRole", "name": "why", "apiGroup": "rbac.authorization.k8s.io"}
+        subject = {"kind": "User", "name": "mary", "apiGroup": "rbac.authorization.k8s.io"}
+        made = {"metadata": {"name": "why"}, "roleRef": role, "subjects": [subject]}
+        await cluster.client.create(BINDINGS, "", made)
+        allowed = await wire("POST", PATH, body, **{"Impersonate-User": "mary"})
+        assert allowed.status == 201

@@ -237,3 +237,14 @@ async def test_recreate_pairs_old_and_new(cluster: Cluster) -> None:
         assert links[0].reason == "TemplateChanged"
         found.add(next(link for link in links if link.reason == "OldTemplate").about.name)
     assert found == was
+
+
+async def test_a_board_that_was_off_has_lost_its_pods(cluster: Cluster) -> None:
+    was = await deploy(cluster)
+    board = was[0]["spec"]["nodeName"]
+    for fault in ("stopped", None):
+        await cluster.client.patch(NODES, "", board, {"metadata": {"annotations": {FAULT: fault}}})
+        await cluster.advance("30s")
+    links = chain_of(cluster, was[0])
+    assert links[-1].message == f"deleted by the kubelet of {board}, whose board has lost it"
+    assert before(links, len(links) - 1) == ["FaultChanged"]
