@@ -22,7 +22,8 @@ EVENTS = ("", "events")
 KIND = "Explanation"
 MOST_NODES = 200
 """Nodes that are told of by name, where a pod waits for one."""
-MOST_NEAR = 3
+MOST_NEAR, MOST_COMPARED = 3, 2000
+"""Names that are told where one is not known; among how many they are looked for, which takes time."""
 SCHEDULERS = ("", "default-scheduler")
 
 
@@ -106,7 +107,8 @@ class Explaining:
         there = [stored.name for stored in self._registry.store.list(PODS, wanted.namespace)]
         names = sorted({*there, *notes.names(wanted.namespace)})
         near = [name for name in names if name.startswith(f"{wanted.name}-")]
-        near += [name for name in difflib.get_close_matches(wanted.name, names, MOST_NEAR) if name not in near]
+        if len(names) <= MOST_COMPARED:
+            near += [name for name in difflib.get_close_matches(wanted.name, names, MOST_NEAR) if name not in near]
         others = sorted({one.namespace for one in self._registry.store.list(PODS) if one.name == wanted.name})
         error = errors.not_found("", "pods", wanted.name)
         error.message += f" in namespace {wanted.namespace}, nor is anything recorded of it"

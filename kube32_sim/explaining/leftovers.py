@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from math import floor, inf
 from typing import Any
 
 from kube32_sim.causes import Ref, ref
@@ -14,6 +15,7 @@ JsonObject = dict[str, Any]
 
 TELLING = frozenset(("Scheduled", "FailedScheduling", "Evicted", "NodeNotReady", "Preempted", "Killing", "Terminated"))
 """Reasons of events that tell why a pod is where it is, or is not."""
+BEGINNING = ("Created", "Scheduled", "Bound")
 
 
 def _seconds(text: object) -> float | None:
@@ -74,9 +76,14 @@ def of_events(events: Iterable[JsonObject], about: Ref) -> Iterator[Link]:
 
 
 def together(earlier: Sequence[Link], noted: Sequence[Link]) -> list[Link]:
-    """One chain: what is told of before the first of the noted links, in the order of the times, then those."""
-    first = min((link.at for link in noted), default=float("inf"))
-    before = sorted((link for link in earlier if link.at <= first), key=lambda link: link.at)
+    """One chain: what is told of before the first of the noted links, in the order of the times, then those.
+
+    Objects and events tell whole seconds: of what seems to be of the same one, all but the beginning was noted.
+    """
+    first = min((link.at for link in noted), default=inf)
+    whole = floor(first) if noted else inf
+    told = (link for link in earlier if link.at < whole or (link.at <= first and link.reason in BEGINNING))
+    before = sorted(told, key=lambda link: link.at)
     moved = len(before)
     after = [_moved(link, moved) for link in noted]
     return [*before, *after]

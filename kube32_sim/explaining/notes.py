@@ -49,6 +49,7 @@ class Notes:
         self._by_uid: dict[str, list[Placed]] = {}
         self._by_name: dict[tuple[Storage, str, str], list[Placed]] = {}
         self._owned: dict[str, list[Placed]] = {}
+        self._pairs: dict[str, dict[int, Placed]] = {}
         for place, noted in enumerate(journal):
             placed = Placed(place, noted)
             self._by_uid.setdefault(noted.uid, []).append(placed)
@@ -118,21 +119,27 @@ class Notes:
     def predecessor(self, of: Placed) -> Placed | None:
         """The end of the pod whose place a new one takes: the first to go that had no successor yet."""
         cause = of.noted.cause
-        if cause is None or cause.about is None or cause.reason == "ScaledUp":
+        if cause is None or cause.about is None:
             return None
-        found: Placed | None = None
+        owner = cause.about.uid
+        if owner not in self._pairs:
+            self._pairs[owner] = self._paired(owner)
+        return self._pairs[owner].get(of.place)
+
+    def _paired(self, owner: str) -> dict[int, Placed]:
+        """Of the new pods of an owner, by their places, those that went before them."""
+        pairs: dict[int, Placed] = {}
         left: deque[Placed] = deque()
-        resized = [one.place for one in self._about(cause.about) if _resized(one.noted)]
-        for one in self._owned.get(cause.about.uid, ()):
+        resized = [one.place for one in self.of(owner) if _resized(one.noted)]
+        for one in self._owned.get(owner, ()):
             if one.noted.did != CREATED:
-                reason = one.noted.cause.reason if one.noted.cause is not None else ""
-                if reason not in _NOT_REPLACED:
+                if _reason(one.noted) not in _NOT_REPLACED:
                     left.append(one)
                 continue
             found = _taken(left, one, resized)
-            if one.place == of.place:
-                return found
-        return None
+            if found is not None:
+                pairs[one.place] = found
+        return pairs
 
     def _node_trouble(self, of: Placed, cause: Cause) -> Placed | None:
         notes = self.of(of.noted.uid)
