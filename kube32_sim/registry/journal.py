@@ -18,7 +18,7 @@ from kube32_sim.storage.interface import Change, JsonObject, Storage
 from kube32_sim.storage.objects import StoredObject
 
 MOST = 20_000
-"""Writes that are remembered: 5 to 15 MB when it is full, most where each is of another pod and for a cause of its own."""
+"""Writes that are remembered: 5 to 15 MB when full, most where each has another pod and a cause of its own."""
 PODS = ("", "pods")
 NODE_NAME = "spec.nodeName"
 
