@@ -4,6 +4,7 @@
     python3 run.py serve   [OPTION]...    start the simulator
     python3 run.py kubelet [OPTION]...    run simulated boards in a process of their own
     python3 run.py preview [OPTION]...    tell where the pods of manifests would go
+    python3 run.py why     pod/NAME       tell why a pod is where it is, or is not
     python3 run.py clock   ACTION...      tell the time of a running simulator, or move it on
     python3 run.py snapshot ACTION...     save the state of a cluster in a file, or load it
     python3 run.py record FILE            record what clients do to a running simulator

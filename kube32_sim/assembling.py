@@ -85,6 +85,7 @@ def serve_own_types(parts: Parts) -> Sequence[Stoppable]:
     registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
     registry.own.answer(GROUP, "recordings", parts.tape.post)
     registry.own.answer(GROUP, "snapshots", _Loading(parts).post)
+    registry.own.answer(GROUP, "explanations", _Explaining(parts).post)
     return (clocks,)
 
 
@@ -105,3 +106,16 @@ class _Loading:
             most = options.limits.max_object_bytes
             self._snapshots = Snapshots(parts.registry, parts.hooks, parts.alone, computed, played, most)
         return await self._snapshots.post(asked, obj)
+
+
+class _Explaining:
+    """Answers why pods are where they are."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
+        from kube32_sim.explaining.answering import Explaining
+
+        parts = self._parts
+        return Explaining(parts.registry, parts.hooks.journal, parts.scheduler).answer(obj)

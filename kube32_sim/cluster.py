@@ -45,6 +45,7 @@ from kube32_sim.recording.tape import Tape
 from kube32_sim.registry.computed import COMPUTED, ComputedEndpoints
 from kube32_sim.registry.custom_types import CustomTypes
 from kube32_sim.registry.hooks import WriteHooks
+from kube32_sim.registry.journal import Journal
 from kube32_sim.registry.policies import AdmissionPolicies
 from kube32_sim.registry.policy_status import POLICIES, catch_up, policy_status
 from kube32_sim.registry.rbac import AGGREGATOR, CLUSTER_ROLES, Aggregation, make_authorizer
@@ -137,7 +138,8 @@ class Cluster:
         low, high = options.node_ports.start, options.node_ports.stop - 1
         allocators = Allocators(self.ids, str(options.service_network), (low, high))
         announce = self._announce if scheduler is not None else None
-        hooks = WriteHooks(allocators, binder, announce, self.ids, charges_quotas=not options.loops)
+        self.journal = Journal(self.clock)
+        hooks = WriteHooks(allocators, binder, announce, self.ids, self.journal, charges_quotas=not options.loops)
         self.hooks = hooks
         computed = None
         if "endpoints" in options.loops:

@@ -24,6 +24,7 @@ from kube32_controllers.pod_control import (
 )
 from kube32_controllers.pod_control import int_or_percent as scaled
 from kube32_sim.api.pod_state import finished, ready, terminating
+from kube32_sim.causes import Cause, Ref, ref
 from kube32_sim.client import DAEMONSETS
 from kube32_sim.runtime.actions import Action, Emit, Patch, Plan, reference
 
@@ -81,24 +82,26 @@ def plan_daemonset(daemonset: JsonObject, pods: Iterable[JsonObject], nodes: Seq
     mine = controlled(pods, "DaemonSet", daemonset["metadata"])
     wanted = wanted_nodes(daemonset, nodes)
     places, elsewhere = _by_node(mine, wanted, current)
-    about = reference("apps/v1", "DaemonSet", daemonset)
-    doomed = [pod for pod in elsewhere if not terminating(pod)]
+    about, owner = reference("apps/v1", "DaemonSet", daemonset), ref("DaemonSet", daemonset)
+    doomed = [(pod, "NotWanted") for pod in elsewhere if not terminating(pod)]
     actions: list[Action] = []
     again: list[float] = []
     room = BURST
     for place in places:
-        doomed += place.surplus
+        doomed += ((pod, "TooMany") for pod in place.surplus)
         over, due = _ended(daemonset, place, now)
         over = over[: max(0, BURST - len(doomed))]
-        doomed += over
+        doomed += ((pod, "Finished") for pod in over)
         actions += _failures(about, place, over)
         if due is not None:
             again.append(due)
         if room and place.pod is None and not place.leaving and not place.ended:
             room -= 1
-            actions.append(create_pod(daemon_pod(daemonset, place, current, about), about, COMPONENT, tell=True))
-    doomed += _replaced(daemonset, places, current, now)
-    actions += [action for pod in doomed[:BURST] for action in told_delete(pod, about, COMPONENT)]
+            pod, cause = daemon_pod(daemonset, place, current, about), _missing_on(owner, place.node)
+            actions.append(create_pod(pod, about, COMPONENT, tell=True, cause=cause))
+    doomed += ((pod, "OldTemplate") for pod in _replaced(daemonset, places, current, now))
+    for pod, why in doomed[:BURST]:
+        actions += told_delete(pod, about, COMPONENT, _not_wanted(owner, why))
     seconds = daemonset["spec"].get("minReadySeconds", 0)
     again += [at for pod in mine if (at := available_at(pod, seconds)) is not None]
     misplaced = {str(node["metadata"]["name"]) for node in nodes} & {_place_of(pod) for pod in elsewhere}
@@ -107,6 +110,25 @@ def plan_daemonset(daemonset: JsonObject, pods: Iterable[JsonObject], nodes: Seq
     if patch:
         actions.append(Patch(DAEMONSETS, about["namespace"], about["name"], {"status": patch}, "status"))
     return Plan(tuple(actions), min((at for at in again if at > now), default=None))
+
+
+# why
+
+_WHY_NOT = {
+    "NotWanted": "DaemonSet {name} is not for its node",
+    "TooMany": "DaemonSet {name} has another pod on its node",
+    "Finished": "it has ended, and DaemonSet {name} makes another one",
+    "OldTemplate": "it is of an older template of DaemonSet {name}, and it is its turn to be replaced",
+}
+
+
+def _missing_on(owner: Ref, node: str) -> Cause:
+    message = f"DaemonSet {owner.name} wants a pod on node {node} and has none there"
+    return Cause(COMPONENT, "Missing", message, owner, (Ref("Node", "", node),))
+
+
+def _not_wanted(owner: Ref, why: str) -> Cause:
+    return Cause(COMPONENT, why, _WHY_NOT[why].format(name=owner.name), owner)
 
 
 # which pod belongs where

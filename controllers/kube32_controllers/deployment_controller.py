@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kube32_controllers.deployment_causes import why_cleared, why_created, why_deleted
 from kube32_controllers.deployment_status import (
     REPLICA_FAILURE,
     Observed,
@@ -180,10 +181,14 @@ def _pod_actions(
         if seen.stale:  # a rollout is told step by step
             coming = min(coming, births)
         events += _events(deployment, about, seen, len(stale), len(fresh) + coming)
-    tell = not events and not _still_growing(deployment, seen, missing)
+    growing = _still_growing(deployment, seen, missing)
+    tell = not events and not growing
     born = _made(template, deployment, goal, births) if template is not None else ()
-    creates = [create_pod(pod, about, COMPONENT, tell=tell) for pod in born]
-    deletes: list[Delete] = [delete_pod(pod) for pod in (doomed + _forgotten(seen))[:BURST]]
+    arriving = why_created(deployment, seen, grows=scaled or growing) if births else None
+    creates = [create_pod(pod, about, COMPONENT, tell=tell, cause=arriving) for pod in born]
+    leaving = why_deleted(deployment, seen)
+    deletes: list[Delete] = [delete_pod(pod, leaving) for pod in doomed[:BURST]]
+    deletes += [delete_pod(pod, why_cleared(deployment)) for pod in _forgotten(seen)[: BURST - len(deletes)]]
     return [*deletes, *creates, *events], later
 
 

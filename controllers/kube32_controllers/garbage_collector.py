@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from kube32_controllers.pod_control import BURST
 from kube32_controllers.source import AllTypes
 from kube32_sim.api.resources import ResourceTable, ResourceType
+from kube32_sim.causes import Cause, Ref
 from kube32_sim.client import Resource
 from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan, View, reference
 from kube32_sim.runtime.view import Store
@@ -207,9 +208,10 @@ class GarbageCollector:
             if gone:
                 yield _disowned(stored, row, gone)
         elif owners.dangling or owners.waiting:
-            yield self._delete(stored, row, bool(owners.waiting))
+            yield self._delete(stored, row, owners)
 
-    def _delete(self, stored: Stored, row: ResourceType, awaited: bool) -> Delete:
+    def _delete(self, stored: Stored, row: ResourceType, owners: Owners) -> Delete:
+        awaited = bool(owners.waiting)
         held = finalizers(stored.object())
         policy = "Background"
         if awaited and any(True for _ in self._store.by_owner(stored.uid)):
@@ -218,7 +220,8 @@ class GarbageCollector:
             policy = "Orphan"
         elif FOREGROUND in held:
             policy = "Foreground"
-        return Delete(_resource(row), stored.namespace, stored.name, stored.uid, propagation=policy)
+        cause = _why_deleted(stored, (owners.waiting or owners.dangling)[0], awaited=awaited)
+        return Delete(_resource(row), stored.namespace, stored.name, stored.uid, propagation=policy, cause=cause)
 
     def _owners(self, stored: Stored, row: ResourceType) -> Owners:
         owners = Owners()
@@ -248,6 +251,13 @@ class GarbageCollector:
             into.waiting.append(owner)
         else:
             into.solid.append(owner)
+
+
+def _why_deleted(stored: Stored, owner: JsonObject, *, awaited: bool) -> Cause:
+    what = f"{owner['kind']} {owner['name']}, which owns it,"
+    message = f"{what} is being deleted and waits for it" if awaited else f"{what} has gone"
+    about = Ref(owner["kind"], stored.namespace, owner["name"], owner["uid"])
+    return Cause(COMPONENT, "OwnerGone", message, about)
 
 
 def _some(actions: Iterator[Action], now: float) -> Plan:

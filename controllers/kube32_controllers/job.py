@@ -32,6 +32,7 @@ from kube32_controllers.job_policies import FAILURES, index_failures, per_index
 from kube32_controllers.job_verdict import Tally, Verdict, count, deadline, true_condition, verdict
 from kube32_controllers.pod_control import BURST, controlled, create_pod, merge_patch, room, told_delete
 from kube32_sim.api.pod_state import ready
+from kube32_sim.causes import Cause, ref
 from kube32_sim.client import JOBS
 from kube32_sim.clock import parse_time, rfc3339
 from kube32_sim.runtime.actions import Action, Delete, Emit, Patch, Plan, reference
@@ -108,7 +109,9 @@ def _after_the_end(job: JsonObject, pods: Sequence[JsonObject], now: float) -> P
     due = parse_time(end["lastTransitionTime"]) + seconds
     if now < due:
         return Plan(tuple(actions), due)
-    deletion = Delete(JOBS, metadata["namespace"], metadata["name"], metadata["uid"], propagation="Foreground")
+    cause = _because(job, "TTLAfterFinished", f"it has ended, and its ttlSecondsAfterFinished of {seconds} s is over")
+    name, uid = metadata["name"], metadata["uid"]
+    deletion = Delete(JOBS, metadata["namespace"], name, uid, propagation="Foreground", cause=cause)
     return Plan((*actions, deletion))
 
 
@@ -119,11 +122,13 @@ def _stopped(job: JsonObject, about: JsonObject, seen: JobPods, decided: Verdict
     """The end is decided: what still runs goes, and counts as failed unless the Job has succeeded without it."""
     if "deletionTimestamp" in job["metadata"]:
         return
+    end = "has succeeded without it" if decided.kind == "SuccessCriteriaMet" else f"has failed ({decided.reason})"
+    cause = _because(job, "JobEnded", f"Job {about['name']} {end}")
     if decided.kind == "SuccessCriteriaMet":
-        yield from withdrawn(seen.active, about)
+        yield from withdrawn(seen.active, about, cause)
         return
     for pod in seen.active[:BURST]:
-        yield from told_delete(pod, about, COMPONENT)
+        yield from told_delete(pod, about, COMPONENT, cause)
 
 
 def _pod_actions(
@@ -131,7 +136,8 @@ def _pod_actions(
 ) -> tuple[list[Action], list[float | None]]:
     """Bring the number of active pods to what it should be, or nearer, and when to look again for more."""
     if job["spec"].get("suspend"):
-        return list(withdrawn(seen.active, about)), []
+        cause = _because(job, "Suspended", f"Job {about['name']} is suspended")
+        return list(withdrawn(seen.active, about, cause)), []
     done = tally.completed | tally.failed_indexes
     surplus = surplus_indexes(job, seen.active, done) if indexed(job) else []
     doubled = {id(pod) for pod in surplus}
@@ -146,8 +152,15 @@ def _pod_actions(
     if WHOLE_JOB in waiting:
         missing = 0
     births = _births(job, taken, min(most, missing), done | indexes_of(waiting))
-    creates = [create_pod(pod, about, COMPONENT, tell=True) for pod in _born(job, about, births, pods)]
-    return [*withdrawn(surplus, about), *creates], [later, *waiting.values()]
+    wants = f"Job {about['name']} wants {wanted} pod{'s' if wanted != 1 else ''} to run and has {len(running)}"
+    counted = f"{wants} ({tally.succeeded} succeeded, {tally.failed} failed)"
+    arriving = _because(job, "Missing", counted)
+    creates = [create_pod(pod, about, COMPONENT, tell=True, cause=arriving) for pod in _born(job, about, births, pods)]
+    return [*withdrawn(surplus, about, _because(job, "ScaledDown", wants)), *creates], [later, *waiting.values()]
+
+
+def _because(job: JsonObject, reason: str, message: str) -> Cause:
+    return Cause(COMPONENT, reason, message, ref("Job", job))
 
 
 def _born(

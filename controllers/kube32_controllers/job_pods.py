@@ -14,6 +14,7 @@ from typing import Any
 from kube32_controllers.job_indexes import Indexes
 from kube32_controllers.pod_control import BURST, delete_pod, newest_first, pod_from_template, told_delete
 from kube32_sim.api.pod_state import active, finished, ready, terminating
+from kube32_sim.causes import Cause
 from kube32_sim.client import PODS
 from kube32_sim.runtime.actions import Action, Patch
 
@@ -90,21 +91,21 @@ def release(pod: JsonObject) -> Patch:
     return Patch(PODS, metadata["namespace"], metadata["name"], patch)
 
 
-def leftover_actions(pods: Iterable[JsonObject]) -> Iterator[Action]:
+def leftover_actions(pods: Iterable[JsonObject], cause: Cause | None = None) -> Iterator[Action]:
     """The Job is gone: its pods are let go and deleted, as many as one plan may."""
     for pod in islice((pod for pod in pods if tracked(pod) or not terminating(pod)), BURST):
         if tracked(pod):
             yield release(pod)
         if not terminating(pod):
-            yield delete_pod(pod)
+            yield delete_pod(pod, cause)
 
 
-def withdrawn(pods: Iterable[JsonObject], about: JsonObject) -> Iterator[Action]:
+def withdrawn(pods: Iterable[JsonObject], about: JsonObject, cause: Cause | None = None) -> Iterator[Action]:
     """Delete pods that are not wanted any more, as many as one plan may, without counting them as failed."""
     for pod in islice(pods, BURST):
         if tracked(pod):
             yield release(pod)
-        yield from told_delete(pod, about, COMPONENT)
+        yield from told_delete(pod, about, COMPONENT, cause)
 
 
 def removal_order(pods: Sequence[JsonObject]) -> list[JsonObject]:

@@ -233,6 +233,14 @@ class KestrelCache(SchedulerCache):
         finally:
             self._bindings.enter(kept, node)
 
+    def second(self) -> tuple[int, str] | None:
+        """Not known: a pod may go where room was kept for it, whatever other nodes are like."""
+        return None
+
+    def verdicts_of(self, record: KestrelRecord) -> dict[str, str]:
+        """Of each node by its name why a pod does not fit there now; "" where it does."""
+        return {name: self.misfit_of(record, name) for name in sorted(self.table.nodes)}
+
     def misfit_of(self, record: KestrelRecord, name: str) -> str:
         """Why a pod does not fit on a node now; "" where it does."""
         node, why = self.table.nodes.get(name), self._why_not(record)

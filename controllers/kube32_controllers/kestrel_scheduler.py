@@ -6,6 +6,7 @@ create request already.  The loop then has its victims deleted, and binds it whe
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from kube32_controllers.kestrel_cache import KestrelCache
@@ -14,6 +15,7 @@ from kube32_controllers.pod_conditions import disruption_target, with_condition
 from kube32_controllers.scheduler import COMPONENT, Scheduler, failed_event, refuse_actions, unschedulable
 from kube32_controllers.scheduler_cache import Decision, PodRecord
 from kube32_sim.api.pod_state import finished, terminating
+from kube32_sim.causes import Cause, ref
 from kube32_sim.client import PODS
 from kube32_sim.runtime.actions import Action, Delete, Emit, Update, View, reference
 
@@ -35,6 +37,11 @@ class KestrelScheduler(Scheduler):
 
     def misfit(self, pod: JsonObject, node: str) -> str:
         return self._picture.misfit_of(read_pod(pod, 0, 0, None), node)
+
+    def verdicts(self, pod: JsonObject) -> dict[str, str]:
+        key = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+        record = self._picture.waiting.get(key)
+        return self._picture.verdicts_of(record if isinstance(record, KestrelRecord) else read_pod(pod, 0, 0, None))
 
     def _decide(self, record: PodRecord) -> Decision:
         assert isinstance(record, KestrelRecord)
@@ -68,9 +75,12 @@ def _evict(victim: JsonObject, preemptor: JsonObject, node: str, now: str) -> tu
         return (_update(victim, _nominated(status, "")),)
     target = disruption_target("PreemptionByScheduler", PREEMPTING, now)
     message = f"Preempted by pod {preemptor['metadata']['uid']} on node {node}"
+    whom = f"{preemptor['metadata']['namespace']}/{preemptor['metadata']['name']}"
+    text = f"it made room on {node} for pod {whom}, which has a higher priority"
+    cause = Cause(COMPONENT, "Preempted", text, about=ref("Pod", preemptor))
     return (
-        _update(victim, with_condition(status, target)),
-        Delete(PODS, metadata["namespace"], metadata["name"], metadata["uid"]),
+        replace(_update(victim, with_condition(status, target)), cause=cause),
+        Delete(PODS, metadata["namespace"], metadata["name"], metadata["uid"], cause=cause),
         Emit(reference("v1", "Pod", victim), "Normal", "Preempted", message, COMPONENT),
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from kube32_controllers.source import AllTypes
 from kube32_sim.api.resources import ResourceTable, ResourceType
+from kube32_sim.causes import Cause, ref
 from kube32_sim.client import NAMESPACES, Resource
 from kube32_sim.clock import rfc3339
 from kube32_sim.runtime.actions import Action, Delete, Patch, Plan, Update, View
@@ -19,6 +20,7 @@ from kube32_sim.runtime.view import Event, Store
 
 JsonObject = dict[str, Any]
 
+COMPONENT = "namespace-controller"
 FINALIZER = "kubernetes"
 NAMESPACE_STORAGE = ("", "namespaces")
 MOST_AT_ONCE = 1000
@@ -49,8 +51,11 @@ def plan_namespace(namespace: JsonObject, content: Sequence[Content], now: float
     name = namespace["metadata"]["name"]
     if not content:
         return Plan((_finalized(namespace),))
+    cause = Cause(COMPONENT, "NamespaceDeleted", f"namespace {name} is being deleted", ref("Namespace", namespace))
     deletes: list[Action] = [
-        Delete(_resource(kind.row), name, obj["metadata"]["name"], obj["metadata"]["uid"], others_go_on=True)
+        Delete(
+            _resource(kind.row), name, obj["metadata"]["name"], obj["metadata"]["uid"], others_go_on=True, cause=cause
+        )
         for kind in content
         for obj in kind.objects
         if "deletionTimestamp" not in obj["metadata"]

@@ -26,6 +26,7 @@ from kube32_controllers.taint_eviction import (
     lose_readiness,
     regain_readiness,
 )
+from kube32_sim.causes import Cause, ref
 from kube32_sim.client import LEASES, NODES, PODS, Resource
 from kube32_sim.clock import parse_time, rfc3339
 from kube32_sim.runtime.actions import Action, Emit, Patch, Plan, Update, View, reference
@@ -118,19 +119,23 @@ def time_added(node: JsonObject) -> float | None:
 # decisions
 
 
-def _with_conditions(node: JsonObject, conditions: Sequence[JsonObject]) -> Update:
+def _with_conditions(node: JsonObject, conditions: Sequence[JsonObject], cause: Cause) -> Update:
     status = {**(node.get("status") or {}), "conditions": list(conditions)}
-    return Update(NODES, "", {**node, "status": status}, "status")
+    return Update(NODES, "", {**node, "status": status}, "status", cause)
 
 
-def _taint_patch(node: JsonObject, effects: dict[str, JsonObject]) -> tuple[Patch, ...]:
+def _because(node: JsonObject, reason: str, message: str) -> Cause:
+    return Cause(COMPONENT, reason, message, ref("Node", node))
+
+
+def _taint_patch(node: JsonObject, effects: dict[str, JsonObject], cause: Cause) -> tuple[Patch, ...]:
     """The node with these unreachable taints (by effect) and no others of that key; nothing where it has just them."""
     old = (node.get("spec") or {}).get("taints") or []
     others = [taint for taint in old if taint.get("key") != UNREACHABLE]
     new = [*others, *effects.values()]
     if sorted(map(repr, new)) == sorted(map(repr, old)):
         return ()
-    return (Patch(NODES, "", node["metadata"]["name"], {"spec": {"taints": new or None}}),)
+    return (Patch(NODES, "", node["metadata"]["name"], {"spec": {"taints": new or None}}, cause=cause),)
 
 
 def _event(node: JsonObject, reason: str) -> Emit:
@@ -142,18 +147,21 @@ def _recover(seen: Observed, now: float) -> tuple[Action, ...]:
     """Back in time: as it was, until the kubelet reports."""
     node, moment = seen.node, rfc3339(now)
     actions: list[Action] = []
+    cause = _because(node, "LeaseRenewed", f"node {node['metadata']['name']} renews its lease again")
     if is_unknown(node):
         message = "kubelet is renewing its lease again"
         ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": message}
         ready |= {"lastHeartbeatTime": moment, "lastTransitionTime": moment}
-        actions.append(_with_conditions(node, [ready if _about_ready(one) else one for one in _conditions(node)]))
-    actions += (*_taint_patch(node, {}), _event(node, "NodeReady"))
+        actions.append(
+            _with_conditions(node, [ready if _about_ready(one) else one for one in _conditions(node)], cause)
+        )
+    actions += (*_taint_patch(node, {}, cause), _event(node, "NodeReady"))
     for pod in seen.pods:
         actions += regain_readiness(pod, now)
     return tuple(actions)
 
 
-def _give_up(node: JsonObject, now: float) -> Action:
+def _give_up(node: JsonObject, expired: float, now: float) -> Action:
     """Ready is Unknown now, and so is whatever else the kubelet alone can know."""
     unknown = {"status": "Unknown", "reason": NOT_RENEWED, "message": "Kubelet stopped posting node status."}
     unknown["lastTransitionTime"] = rfc3339(now)
@@ -162,7 +170,9 @@ def _give_up(node: JsonObject, now: float) -> Action:
     ]
     if not ready_condition(node):
         conditions.append({"type": "Ready", **unknown, "message": "Kubelet never posted node status."})
-    return _with_conditions(node, conditions)
+    when = f" at {rfc3339(expired)}" if expired > 0 else ""
+    message = f"the lease of node {node['metadata']['name']} ran out{when} and was not renewed"
+    return _with_conditions(node, conditions, _because(node, "LeaseExpired", message))
 
 
 def _wanted_taints(node: JsonObject, execute: bool, now: float) -> dict[str, JsonObject]:
@@ -216,7 +226,9 @@ def reconcile(seen: Observed, eviction_timeout: float, now: float) -> Plan:
     since = now if seen.unknown_since is None else min(now, seen.unknown_since)
     due = since + eviction_timeout
     taints = _wanted_taints(node, now >= due, now)
-    actions = (*(() if unknown else (_give_up(node, now),)), *_taint_patch(node, taints))
+    name, effects = node["metadata"]["name"], " and ".join(taints)
+    cause = _because(node, "Tainted", f"node {name} is not Ready: it is tainted {UNREACHABLE}:{effects}")
+    actions = (*(() if unknown else (_give_up(node, seen.expires, now),)), *_taint_patch(node, taints, cause))
     if not unknown:
         actions += (_event(node, "NodeNotReady"),)
     told = _seconds(ready_condition(node).get("lastTransitionTime")) if unknown else None

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from kube32_sim.api.pod_state import ready_condition, terminating
+from kube32_sim.causes import Cause, Ref
 from kube32_sim.client import NAMESPACES, PODS, Resource
 from kube32_sim.clock import parse_time
 from kube32_sim.ids import ALPHABET
@@ -119,9 +120,9 @@ def pods_of(resource: Resource, key: str, view: View) -> tuple[Resource, str] | 
     return None if owner is None else (PODS, owner["metadata"]["uid"])
 
 
-def delete_pod(pod: JsonObject) -> Delete:
+def delete_pod(pod: JsonObject, cause: Cause | None = None) -> Delete:
     metadata = pod["metadata"]
-    return Delete(PODS, metadata["namespace"], metadata["name"], metadata["uid"])
+    return Delete(PODS, metadata["namespace"], metadata["name"], metadata["uid"], cause=cause)
 
 
 def left_over(view: View, kind: str, key: str) -> Iterator[JsonObject]:
@@ -133,7 +134,15 @@ def left_over(view: View, kind: str, key: str) -> Iterator[JsonObject]:
 def plan_leftover(view: View, kind: str, key: str) -> Plan:
     """The owner is gone: its pods go."""
     left = (pod for pod in left_over(view, kind, key) if not terminating(pod))
-    return Plan(tuple(delete_pod(pod) for pod in islice(left, BURST)))
+    cause = owner_gone(kind, key)
+    return Plan(tuple(delete_pod(pod, cause) for pod in islice(left, BURST)))
+
+
+def owner_gone(kind: str, key: str) -> Cause:
+    """Why pods go whose owner does not exist any more.  key: as `owner_key` makes it for them."""
+    namespace, name, uid = key.split("/")
+    owner = Ref(kind, namespace, name, uid)
+    return Cause(f"{kind.lower()}-controller", "OwnerGone", f"{kind} {name}, which owned it, has gone", owner)
 
 
 def terminating_namespace(view: View, namespace: str) -> bool:
@@ -198,16 +207,16 @@ def room(active: Sequence[JsonObject], now: float) -> tuple[int, float | None]:
 # actions
 
 
-def create_pod(pod: JsonObject, about: JsonObject, component: str, *, tell: bool) -> Create:
+def create_pod(pod: JsonObject, about: JsonObject, component: str, *, tell: bool, cause: Cause | None = None) -> Create:
     """Create a pod of the owner; a refusal becomes an event, success one where `tell`."""
     told = Emit(about, "Normal", "SuccessfulCreate", "Created pod: {name}", component) if tell else None
     refused = Emit(about, "Warning", "FailedCreate", "Error creating: {error}", component)
-    return Create(PODS, about["namespace"], pod, told, refused)
+    return Create(PODS, about["namespace"], pod, told, refused, cause=cause)
 
 
-def told_delete(pod: JsonObject, about: JsonObject, component: str) -> tuple[Delete, Emit]:
+def told_delete(pod: JsonObject, about: JsonObject, component: str, cause: Cause | None = None) -> tuple[Delete, Emit]:
     message = f"Deleted pod: {pod['metadata']['name']}"
-    return delete_pod(pod), Emit(about, "Normal", "SuccessfulDelete", message, component)
+    return delete_pod(pod, cause), Emit(about, "Normal", "SuccessfulDelete", message, component)
 
 
 def merge_patch(old: JsonObject, new: JsonObject) -> JsonObject:

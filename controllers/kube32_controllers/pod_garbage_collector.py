@@ -15,12 +15,14 @@ from typing import Any
 from kube32_controllers.pod_conditions import disruption_target, with_condition
 from kube32_controllers.pod_control import created
 from kube32_sim.api.pod_state import finished, terminating
+from kube32_sim.causes import Cause, Ref
 from kube32_sim.client import NODES, PODS, Resource
 from kube32_sim.clock import rfc3339
 from kube32_sim.runtime.actions import Action, Delete, Patch, Plan, View
 
 JsonObject = dict[str, Any]
 
+COMPONENT = "pod-garbage-collector"
 CHECK_PERIOD = 20.0
 """The interval its runner is to have, in seconds."""
 QUARANTINE = 40.0
@@ -42,7 +44,8 @@ def plan_orphans(pods: Iterable[JsonObject], gone_since: float, now: float) -> P
         if not finished(pod):
             actions.append(_failed(pod, now))
         if not _removed(pod):
-            actions.append(_remove(pod))
+            node = pod["spec"]["nodeName"]
+            actions.append(_remove(pod, "NodeGone", f"its node {node} does not exist any more", Ref("Node", "", node)))
     return Plan(tuple(actions))
 
 
@@ -60,23 +63,24 @@ def _failed(pod: JsonObject, now: float) -> Patch:
     return Patch(PODS, metadata["namespace"], metadata["name"], patch, "status")
 
 
-def _remove(pod: JsonObject) -> Delete:
-    metadata = pod["metadata"]
-    return Delete(PODS, metadata["namespace"], metadata["name"], metadata["uid"], grace_period_seconds=0)
+def _remove(pod: JsonObject, reason: str, message: str, about: Ref | None = None) -> Delete:
+    metadata, cause = pod["metadata"], Cause(COMPONENT, reason, message, about)
+    return Delete(PODS, metadata["namespace"], metadata["name"], metadata["uid"], grace_period_seconds=0, cause=cause)
 
 
 def plan_unscheduled(pod: JsonObject | None) -> Plan:
     """A pod that is being deleted and that no kubelet has."""
     if pod is None or not terminating(pod) or _removed(pod) or pod["spec"].get("nodeName"):
         return Plan()
-    return Plan((_remove(pod),))
+    return Plan((_remove(pod, "NeverBound", "it was being deleted, and no kubelet has it"),))
 
 
 def plan_finished(pods: Sequence[JsonObject], most: int = MOST_FINISHED) -> Plan:
     """Finished pods beyond a number; evicted ones go first, then the oldest."""
     done = [pod for pod in pods if finished(pod) and not terminating(pod)]
     done.sort(key=lambda pod: (pod["status"].get("reason") != "Evicted", created(pod), pod["metadata"]["name"]))
-    return Plan(tuple(_remove(pod) for pod in done[: max(0, len(done) - most)]))
+    why = f"it has ended, and there are more than {most} ended pods"
+    return Plan(tuple(_remove(pod, "TooManyEnded", why) for pod in done[: max(0, len(done) - most)]))
 
 
 class PodGarbageCollector:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from kube32_controllers.pod_conditions import with_condition
 from kube32_controllers.scheduler_cache import Decision, PodRecord, SchedulerCache, scheduled_condition, waits_for_node
 from kube32_controllers.scheduler_figures import pod_request
+from kube32_sim.causes import Cause, Placement, placed
 from kube32_sim.client import NODES, PODS, Resource
 from kube32_sim.clock import rfc3339
 from kube32_sim.runtime.actions import Action, Create, Emit, Patch, Plan, Update, View, reference
@@ -73,8 +74,11 @@ def unschedulable(message: str, now: str, generation: int | None = None) -> Json
     return {**condition, "observedGeneration": generation} if generation else condition
 
 
-def bind_actions(pod: JsonObject, node: str) -> tuple[Action, ...]:
-    """Bind a stored pod.  What an eviction left in status.reason and message goes first; DisruptionTarget stays."""
+def bind_actions(pod: JsonObject, node: str, placement: Placement | None = None) -> tuple[Action, ...]:
+    """Bind a stored pod.  What an eviction left in status.reason and message goes first; DisruptionTarget stays.
+
+    placement: what spoke for the node, where more is known of it.
+    """
     metadata, status = pod["metadata"], pod.get("status") or {}
     namespace, name = metadata["namespace"], metadata["name"]
     binding = {
@@ -83,7 +87,8 @@ def bind_actions(pod: JsonObject, node: str) -> tuple[Action, ...]:
         "metadata": {"namespace": namespace, "name": name, "uid": metadata["uid"]},
         "target": {"apiVersion": "v1", "kind": "Node", "name": node},
     }
-    bind = Create(PODS, namespace, binding, succeeded=scheduled_event(pod, node), subresource="binding", name=name)
+    told, cause = scheduled_event(pod, node), Cause(COMPONENT, "Scheduled", placement=placement or Placement(node))
+    bind = Create(PODS, namespace, binding, succeeded=told, subresource="binding", name=name, cause=cause)
     if status.get("reason") or status.get("message"):
         return Patch(PODS, namespace, name, {"status": {"reason": None, "message": None}}, "status"), bind
     return (bind,)
@@ -97,7 +102,10 @@ def refuse_actions(pod: JsonObject, message: str, now: str) -> tuple[Action, ...
     if all(old.get(key) == value for key, value in new.items() if key != "lastTransitionTime"):
         return (event,)
     status = with_condition(pod.get("status") or {}, new)
-    return Update(PODS, pod["metadata"]["namespace"], {**pod, "status": status}, "status"), event
+    # that it fits nowhere still, for another reason, is no news to those who ask why
+    again = old.get("reason") == "Unschedulable"
+    cause = None if again else Cause(COMPONENT, "FailedScheduling", placement=Placement("", message=message))
+    return Update(PODS, pod["metadata"]["namespace"], {**pod, "status": status}, "status", cause), event
 
 
 def retry_period(tries: int, waiting: int, interval: float) -> float:
@@ -146,6 +154,7 @@ class Scheduler:
         else:
             condition = scheduled(now)
             pod["spec"]["nodeName"] = decision.node
+        placed(pod, decision.placement(self.cache.second() if decision.node is not None else None))
         pod["status"] = with_condition(pod.get("status") or {}, condition)
         if decision.nominated:
             pod["status"]["nominatedNodeName"] = decision.nominated
@@ -154,6 +163,10 @@ class Scheduler:
     def misfit(self, pod: JsonObject, node: str) -> str:
         """Why a pod does not fit on a node now; "" where it does."""
         return self.cache.misfit(pod_request(pod["spec"]), node)
+
+    def verdicts(self, pod: JsonObject) -> dict[str, str]:
+        """Of each node by its name why a pod does not fit there now; "" where it does."""
+        return self.cache.verdicts(pod_request(pod["spec"]))
 
     # the retry loop
 
@@ -208,7 +221,7 @@ class Scheduler:
             return Plan()
         decision = self._decide(record)
         if decision.node is not None:
-            return Plan(bind_actions(pod, decision.node))
+            return Plan(bind_actions(pod, decision.node, decision.placement(self.cache.second())))
         tries = self._tries[record.attempt] = self._tries.get(record.attempt, 0) + 1
         again = now + retry_period(tries, len(self.cache.waiting), self._interval)
         if self._left and record.order == self._told:

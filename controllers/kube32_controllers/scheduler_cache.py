@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from kube32_controllers.scheduler_figures import node_figures, pod_request
 from kube32_sim.api.pod_state import SCHEDULER_NAMES, finished
+from kube32_sim.causes import Placement
 from kube32_sim.kestrel.choosing import Chooser
 from kube32_sim.kestrel.filters import evaluate, no_fit
 from kube32_sim.kestrel.models import Node, Request
@@ -118,6 +119,10 @@ class Decision:
     nominated: str = ""
     victims: tuple[str, ...] = ()
 
+    def placement(self, second: tuple[int, str] | None) -> Placement:
+        """second: what the next best node would have been."""
+        return Placement(self.node or "", self.score if self.node else None, second, self.message)
+
 
 class SchedulerCache:
     """table: the nodes, with what is free on them; chooser: chooses among them.  waiting: unbound pods by key."""
@@ -143,6 +148,15 @@ class SchedulerCache:
             score, node = found
             return Decision(node.name, score=score)
         return Decision(None, no_fit(self.chooser.reasons(request), len(self.table.nodes)))
+
+    def second(self) -> tuple[int, str] | None:
+        """(score, name) of the next best node; only right after `decide` has found one."""
+        return self.chooser.second()
+
+    def verdicts(self, request: Request) -> dict[str, str]:
+        """Of each node by its name why a pod with this request does not fit there now; "" where it does."""
+        found = ((name, evaluate(KUBE32, request, node)) for name, node in sorted(self.table.nodes.items()))
+        return {name: verdict if isinstance(verdict, str) else "" for name, verdict in found}
 
     def misfit(self, request: Request, name: str) -> str:
         """Why a pod with this request does not fit on a node now; "" where it does."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from kube32_controllers.pod_conditions import disruption_target, with_condition
 from kube32_sim.api.pod_state import finished, ready_condition, terminating
+from kube32_sim.causes import Cause, Ref
 from kube32_sim.client import PODS
 from kube32_sim.clock import parse_time, rfc3339
 from kube32_sim.runtime.actions import Action, Delete, Emit, Update, reference
@@ -143,11 +144,15 @@ def evict_actions(pod: JsonObject, node: str, now: float) -> tuple[Action, ...]:
     """
     metadata = pod["metadata"]
     namespace, name, uid = metadata["namespace"], metadata["name"], metadata["uid"]
+    about = Ref("Node", "", node)
     if terminating(pod):
         over = metadata.get("deletionGracePeriodSeconds") == 0
-        return () if over else (Delete(PODS, namespace, name, uid, grace_period_seconds=0),)
+        gone = Cause(COMPONENT, "NodeUnreachable", f"it was being deleted, and node {node} is unreachable", about)
+        return () if over else (Delete(PODS, namespace, name, uid, grace_period_seconds=0, cause=gone),)
     message = f"Node {node} is unreachable and the pod does not tolerate {UNREACHABLE}:{NO_EXECUTE} any longer"
     return (
-        Update(PODS, namespace, evicted(pod, message, rfc3339(now)), UNBIND),
+        Update(
+            PODS, namespace, evicted(pod, message, rfc3339(now)), UNBIND, Cause(COMPONENT, "Evicted", message, about)
+        ),
         Emit(reference("v1", "Pod", pod), "Warning", "Evicted", message, COMPONENT),
     )

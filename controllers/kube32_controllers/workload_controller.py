@@ -15,6 +15,7 @@ from kube32_controllers.pod_control import (
     controlling,
     left_over,
     own_key,
+    owner_gone,
     owner_key,
     plan_leftover,
     pods_of,
@@ -95,7 +96,7 @@ class JobController:
         if not name:
             return self._plan_stray(view.get(PODS, namespace, rest[0]))
         if rest:
-            return Plan(tuple(leftover_actions(left_over(view, "Job", key))))
+            return Plan(tuple(leftover_actions(left_over(view, "Job", key), owner_gone("Job", key))))
         job = view.get(JOBS, namespace, name)
         if job is None:
             return Plan()

@@ -192,6 +192,7 @@ _OWN = (
         "Clock", namespaced=False, subs=(_Sub("advance", CREATE, "ClockAdvance"),), verbs=("get", "list"), stored=False
     ),
     _Kind("Recording", namespaced=False, verbs=CREATE, stored=False),
+    _Kind("Explanation", namespaced=False, verbs=CREATE, stored=False),
     _Kind("Snapshot", namespaced=False, verbs=CREATE, stored=False),
 )
 _CRD = _Kind("CustomResourceDefinition", "crd crds", _EXTENSION, namespaced=False, subs=_STATUS, generation=True)

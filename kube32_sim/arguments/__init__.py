@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from kube32_sim.arguments import clock, completion, kubelet, preview, record, replay, scenario, serve, snapshot
+from kube32_sim.arguments import clock, completion, kubelet, preview, record, replay, scenario, serve, snapshot, why
 from kube32_sim.arguments.parser import PROGRAM, Commands, Parser
 from kube32_sim.version import VERSION
 
@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "serve": serve.add,
     "kubelet": kubelet.add,
     "preview": preview.add,
+    "why": why.add,
     "clock": clock.add,
     "snapshot": snapshot.add,
     "record": record.add,

@@ -32,6 +32,9 @@ RANKINGS, ENTRIES = 256, 250_000
 LAG = 16
 """A ranking so many changes behind is not worth catching up (in large clusters: 1/64 of the nodes)."""
 
+Ranked = tuple[int, str]
+"""What `score.rank` makes of a node: the smallest is the best."""
+
 
 def numpy_loaded() -> bool:
     return "numpy" in sys.modules
@@ -55,6 +58,8 @@ class Chooser:
         self._uses: dict[Request, Uses] = {}
         self._asked = 0
         self._columns: Columns | None = None
+        self._by: Ranking | Columns | None = None
+        self._second: Ranked | None = None
 
     def choose(self, request: Request, barrier: Barrier | None = None) -> tuple[int, Node] | None:
         """(score, node) of the best node for a request; None where it fits nowhere.
@@ -68,11 +73,19 @@ class Chooser:
         if barrier is None:
             ranking = self._ranking(request)
             if ranking is not None:
+                self._by = ranking
                 return ranking.best()
         columns = self.columns(request)
         if columns is not None:
+            self._by = columns
             return columns.choose(request, barrier)
         return self._among(self._table.nodes.values(), request, barrier)
+
+    def second(self) -> tuple[int, str] | None:
+        """(score, name) of the node that would have been chosen next; only right after `choose` has found one."""
+        if self._by is not None:
+            return self._by.second()
+        return None if self._second is None else (-self._second[0], self._second[1])
 
     def reasons(self, request: Request, barrier: Barrier | None = None) -> Counter[str]:
         """How many nodes fail, by the reason: that of the first filter that a node fails."""
@@ -100,14 +113,18 @@ class Chooser:
     # one by one
 
     def _among(self, nodes: Iterable[Node], request: Request, barrier: Barrier | None) -> tuple[int, Node] | None:
-        best: tuple[tuple[int, str], Node] | None = None
+        best: tuple[Ranked, Node] | None = None
+        second: Ranked | None = None
         for node in nodes:
             value = evaluate(self._profile, request, node)
             if isinstance(value, str) or (barrier is not None and barrier.reason(node)):
                 continue
             ranked = rank(node.name, value)
             if best is None or ranked < best[0]:
-                best = ranked, node
+                best, second = (ranked, node), best[0] if best is not None else None
+            elif second is None or ranked < second:
+                second = ranked
+        self._by, self._second = None, second
         return None if best is None else (-best[0][0], best[1])
 
     def _count(self, nodes: Iterable[Node], request: Request, barrier: Barrier | None) -> Counter[str]:

@@ -58,6 +58,8 @@ class Columns:
         self.names: list[str] = []
         self.rows: dict[str, int] = {}
         self.free: list[Numbers] = []
+        self._last: Numbers = np.zeros(0, np.int64)
+        """What nodes scored when one was chosen last."""
         self._large: set[str] = set()
 
     # keeping it true
@@ -153,10 +155,17 @@ class Columns:
 
     def choose(self, request: Request, barrier: Barrier | None = None) -> tuple[int, Node] | None:
         """(score, node) of the best node for a request; None where it fits nowhere."""
-        scores = self._scores_of_feasible(request, barrier)
+        scores = self._last = self._scores_of_feasible(request, barrier)
         row = int(scores.argmax())
         best = int(scores[row])
         return None if best == LEAST else (best, self._table.nodes[self.names[row]])
+
+    def second(self) -> tuple[int, str] | None:
+        """(score, name) of the node after the best one; only once after `choose` has found one."""
+        scores = self._last
+        scores[int(scores.argmax())] = LEAST
+        row = int(scores.argmax())
+        return None if scores[row] == LEAST else (int(scores[row]), self.names[row])
 
     def tied(self, request: Request, score: int, barrier: Barrier | None = None) -> list[str]:
         """The feasible nodes of a score, sorted."""

@@ -40,6 +40,20 @@ class Ranking:
             heappop(heap)
         return None
 
+    def second(self) -> tuple[int, str] | None:
+        """(score, name) of the node after the best one; only right after `best` has found one."""
+        heap, verdicts = self._heap, self._verdicts
+        if len(heap) > 2:
+            found = min(heap[1], heap[2])  # the second of a heap is one of these
+            if verdicts.get(found[1]) == -found[0] and found != heap[0]:
+                return -found[0], found[1]
+        best = heappop(heap)
+        while heap and (heap[0] == best or verdicts.get(heap[0][1]) != -heap[0][0]):
+            heappop(heap)
+        second = (-heap[0][0], heap[0][1]) if heap else None
+        heappush(heap, best)
+        return second
+
     def reasons(self) -> Counter[str]:
         """How many nodes fail, by the reason."""
         if self._table.position != self.position:

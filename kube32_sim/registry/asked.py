@@ -10,7 +10,7 @@ from kube32_sim.api.options import PLAIN_WRITE, WriteOptions
 from kube32_sim.api.resources import ResourceType
 from kube32_sim.api.strategies.base import Context
 from kube32_sim.api.users import ADMIN, User
-from kube32_sim.storage.interface import JsonObject, Storage
+from kube32_sim.storage.interface import Change, JsonObject, Storage
 from kube32_sim.storage.objects import StoredObject
 
 
@@ -69,7 +69,10 @@ class Hooks(Protocol):
     def release(self, row: ResourceType, obj: JsonObject) -> None:
         """What was reserved for a new object that is not stored after all."""
 
-    async def created(self, row: ResourceType, stored: StoredObject) -> None: ...
+    async def created(self, asked: Asked, stored: StoredObject) -> None: ...
+
+    def changed(self, asked: Asked, done: Change, *, removed: bool) -> None:
+        """After a write to an object that there was.  removed: it has gone."""
 
     async def settled(self, row: ResourceType, stored: StoredObject) -> None:
         """After a create, update or delete that was stored, before it is answered: what must follow at once."""

@@ -1,5 +1,5 @@
-"""What takes part in writes beyond admission: addresses of Services, binding inside the create request, and what is
-used of quotas where no loop counts it.
+"""What takes part in writes beyond admission: addresses of Services, binding inside the create request, what is used of
+quotas where no loop counts it, and the journal of what mattered to pods.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from kube32_sim.api.service_allocation import allocate
 from kube32_sim.api.strategies.base import Context
 from kube32_sim.clock import Clock
 from kube32_sim.ids import Ids
+from kube32_sim.registry.asked import Asked
+from kube32_sim.registry.journal import Journal
 from kube32_sim.registry.service_addresses import ADDRESSES, SERVICES, Addresses, held_by, is_ours
-from kube32_sim.storage.interface import KeyMissing, Store
+from kube32_sim.storage.interface import Change, KeyMissing, Store
 from kube32_sim.storage.objects import Event, StoredObject
 
 JsonObject = dict[str, Any]
@@ -44,12 +46,14 @@ class WriteHooks:
         binder: Binder | None,
         announce: Callable[[JsonObject], None] | None,
         ids: Ids,
+        journal: Journal,
         *,
         charges_quotas: bool = False,
     ) -> None:
         """ids: for the IPAddress objects of Services.  charges_quotas: what is new is added to what the status of its
         namespace's quotas says is used.
         """
+        self.journal = journal
         self._allocators = allocators
         self._binder = binder
         self._announce = announce
@@ -134,11 +138,16 @@ class WriteHooks:
         if row.storage == SERVICES and self._addresses is not None:
             self._addresses.give_back(held_by(obj))
 
-    async def created(self, row: ResourceType, stored: StoredObject) -> None:
+    async def created(self, asked: Asked, stored: StoredObject) -> None:
+        row = asked.row
+        self.journal.created(asked, stored)
         if self._announce is not None and row.storage == PODS:
             self._announce(stored.object())
         if self._charges_quotas and row.namespaced and self._store is not None:
             await _charge(self._store, row, stored)
+
+    def changed(self, asked: Asked, done: Change, *, removed: bool) -> None:
+        self.journal.changed(asked, done, removed=removed)
 
     async def settled(self, row: ResourceType, stored: StoredObject) -> None:
         follow = self._followers.get(row.storage)

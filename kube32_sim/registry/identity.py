@@ -7,10 +7,23 @@ from kube32_sim.ids import Ids
 from kube32_sim.registry.asked import Asked
 from kube32_sim.storage.interface import JsonObject, Store
 
+NAME_ATTEMPTS = 8
+"""How often a colliding generated name is made up again (as upstream)."""
+
 
 def generated_name(base: str, ids: Ids) -> str:
     """`base` cut to 58 characters, and five random ones."""
     return base[: 63 - 5] + ids.suffix(5)
+
+
+def free_name(asked: Asked, prefix: str, ids: Ids, store: Store) -> str:
+    """A generated name that nothing has; the last one tried where chance is against us (then it is a 409)."""
+    name = ""
+    for _ in range(NAME_ATTEMPTS):
+        name = generated_name(prefix, ids)
+        if store.get(asked.row.storage, asked._replace(name=name).key) is None:
+            break
+    return name
 
 
 def check_named(metadata: JsonObject, asked: str) -> None:

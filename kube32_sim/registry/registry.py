@@ -31,7 +31,7 @@ from kube32_sim.ids import Ids
 from kube32_sim.registry.asked import Asked, Computed, Hooks, Result
 from kube32_sim.registry.deletion import background, check_preconditions, plan_deletion
 from kube32_sim.registry.dynamic_admission import DynamicAdmission, Through
-from kube32_sim.registry.identity import check_named, fit_namespace, generated_name, precondition_failed, taken
+from kube32_sim.registry.identity import check_named, fit_namespace, free_name, precondition_failed, taken
 from kube32_sim.registry.lookup import StoreLookup, removed, still_there
 from kube32_sim.registry.own import Own
 from kube32_sim.registry.steps import Change, Steps, Update
@@ -41,8 +41,6 @@ from kube32_sim.storage.objects import StoredObject
 
 STRIDE = 100
 """After so many deletions of one request it is somebody else's turn."""
-NAME_ATTEMPTS = 8
-"""How often a colliding generated name is made up again (as upstream)."""
 
 
 @dataclass(slots=True)
@@ -139,7 +137,7 @@ class Registry:
             warnings += found
             obj, asked = stage.obj, named_anew(asked, stage.obj)
         if not obj["metadata"].get("name") and obj["metadata"].get("generateName"):
-            asked = asked._replace(name=self._free_name(asked, obj["metadata"]["generateName"]))
+            asked = asked._replace(name=free_name(asked, obj["metadata"]["generateName"], self.ids, self.store))
             obj["metadata"]["name"] = asked.name
         self.steps.check_new(asked, obj, more=stage is not None)
         if stage is not None:
@@ -149,7 +147,7 @@ class Registry:
         warnings += found
         if stored is None:
             return Result(None, obj, created=True, warnings=warnings)
-        await self._hooks.created(row, stored)
+        await self._hooks.created(asked, stored)
         await self._hooks.settled(row, stored)
         return Result(stored, created=True, warnings=warnings)
 
@@ -179,15 +177,6 @@ class Registry:
 
     def _deciding(self, row: ResourceType, namespace: str) -> AbstractAsyncContextManager[None]:
         return self.store.deciding(*(self._hooks.decides(row, namespace) if self.store.optimistic else ()))
-
-    def _free_name(self, asked: Asked, prefix: str) -> str:
-        """A generated name that nothing has; the last one tried where chance is against us (then it is a 409)."""
-        name = ""
-        for _ in range(NAME_ATTEMPTS):
-            name = generated_name(prefix, self.ids)
-            if self.store.get(asked.row.storage, asked._replace(name=name).key) is None:
-                break
-        return name
 
     # update and patch
 
@@ -253,6 +242,7 @@ class Registry:
                 done = await self.store.update(row.storage, asked.key, chosen, always=self._is_report(asked))
             if done.changed and done.previous is not None and not outcome.removed:
                 await self._hooks.reserve(row, outcome.obj, done.previous.object(), self.clock.timestamp())
+            self._hooks.changed(asked, done, removed=outcome.removed)
             return done.stored
 
         async def wait_and_write() -> StoredObject:
@@ -317,6 +307,9 @@ class Registry:
                 done = await self.store.update(row.storage, asked.key, updater)
         except KeyMissing:
             raise errors.not_found(row.group, row.plural, asked.name) from None
+        self._hooks.changed(
+            asked, done, removed=done.changed and done.stored.deleting and self._may_go(row, outcome.obj)
+        )
         return Result(None, outcome.obj) if asked.dry_run else Result(done.stored)
 
     async def admit(self, asked: Asked, operation: str, obj: JsonObject, body: ResourceType) -> JsonObject:
@@ -357,7 +350,9 @@ class Registry:
             return Remove() if outcome.at_once else outcome.obj
 
         async def write() -> StoredObject:
-            return (await self.store.update(row.storage, asked.key, updater)).stored
+            done = await self.store.update(row.storage, asked.key, updater)
+            self._hooks.changed(asked, done, removed=outcome.removed)
+            return done.stored
 
         async def wait_and_write() -> StoredObject:
             nonlocal admitted

@@ -1,15 +1,17 @@
 """What a loop may do, as data.
 
 A loop decides (`plan`, pure) and says what should happen as a list of actions; the runner applies them through a
-`Client`, in order.  A test of a loop is therefore `assert plan(given).actions == (...)`.
+`Client`, in order.  A test of a loop is therefore `assert plan(given).actions == (...)`.  Why something is to be done
+(`cause`) does not make it another action.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from kube32_sim.causes import Cause
 from kube32_sim.client import Resource
 
 JsonObject = dict[str, Any]
@@ -33,6 +35,7 @@ class Create:
     refused: Emit | None = None
     subresource: str = ""
     name: str = ""
+    cause: Cause | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class Delete:
     grace_period_seconds: int | None = None
     propagation: str = "Background"
     others_go_on: bool = False
+    cause: Cause | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,7 @@ class Update:
     namespace: str
     obj: JsonObject
     subresource: str = ""
+    cause: Cause | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,7 @@ class Patch:
     patch: JsonObject
     subresource: str = ""
     if_refused: JsonObject | None = None
+    cause: Cause | None = field(default=None, compare=False)
 
 
 _REFERRED = ("namespace", "name", "uid", "resourceVersion")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from kube32_sim.api.errors import ApiError
+from kube32_sim.causes import BECAUSE, because
 from kube32_sim.client import Client, Resource
 from kube32_sim.clock import turn
 from kube32_sim.runtime.actions import Action, Create, Delete, Emit, Patch, Update
@@ -30,6 +31,11 @@ async def apply(actions: Iterable[Action], client: Client, recorder: Recorder) -
     fare alike, are left out.  So is a refused Delete that others do not count on.  Anything else that is refused ends
     the plan: what follows counts on it.
     """
+    with because(None):
+        return await _apply(actions, client, recorder)
+
+
+async def _apply(actions: Iterable[Action], client: Client, recorder: Recorder) -> bool:
     surprised = False
     refusals: dict[Key, ApiError] = {}
     for number, action in enumerate(actions, 1):
@@ -37,7 +43,9 @@ async def apply(actions: Iterable[Action], client: Client, recorder: Recorder) -
             await turn()
         if isinstance(action, Emit):
             recorder.record(action)
-        elif isinstance(action, Create):
+            continue
+        BECAUSE.set(action.cause)
+        if isinstance(action, Create):
             key = (action.resource, action.namespace, action.subresource)
             if key not in refusals:
                 try:

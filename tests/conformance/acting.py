@@ -82,6 +82,7 @@ ANSWERED: Mapping[Key, str] = {
     ("authorization.k8s.io", "subjectaccessreviews"): _REVIEWED,
     ("sim.kube32.io", "clocks"): "tells the cluster's time and moves a virtual clock",
     ("sim.kube32.io", "recordings"): "tells what clients write and where pods go",
+    ("sim.kube32.io", "explanations"): "tells why a pod is where it is",
     ("sim.kube32.io", "snapshots"): "loads the state of another cluster",
 }
 """Nothing is stored, a request is answered."""

@@ -14,6 +14,7 @@ from kube32_sim.clock import VirtualClock
 from kube32_sim.ids import Ids
 from kube32_sim.local_client import LocalClient
 from kube32_sim.registry.hooks import WriteHooks
+from kube32_sim.registry.journal import Journal
 from kube32_sim.registry.registry import Registry
 from kube32_sim.registry.unbinding import unbind
 from kube32_sim.runtime.loop import Runner
@@ -44,9 +45,9 @@ class ControlPlane:
         self.store.subscribe(self.scheduler.cache.observe, [("", "nodes"), ("", "pods")], [("", "nodes")])
         ids = Ids(0)
         hub = Hub(self.store, self.clock.gauge)
-        hooks = WriteHooks(
-            Allocators(ids, "10.96.0.0/16", (30000, 32767)), self.scheduler if binds else None, self._announce, ids
-        )
+        self.journal = Journal(self.clock)
+        addresses = Allocators(ids, "10.96.0.0/16", (30000, 32767))
+        hooks = WriteHooks(addresses, self.scheduler if binds else None, self._announce, ids, self.journal)
         config = AdmissionConfig(default_toleration_seconds=300, taint_new_nodes=False, service_accounts=False)
         registry = Registry(table, self.store, self.clock, ids, config, hooks)
         self.client = Client(registry, hub)

@@ -32,16 +32,18 @@ def go(monkeypatch):
 def plain(table, request):
     verdicts = {name: evaluate(table.profile, request, node) for name, node in table.nodes.items()}
     ranked = sorted(rank(name, value) for name, value in verdicts.items() if not isinstance(value, str))
-    best = (ranked[0][1], -ranked[0][0]) if ranked else None
+    best, second = [(one[1], -one[0]) if one else None for one in (*ranked, None, None)[:2]]
     tied = sorted(name for name, value in verdicts.items() if best and value == best[1])
-    return best, tied, Counter(value for value in verdicts.values() if isinstance(value, str))
+    return best, second, tied, Counter(value for value in verdicts.values() if isinstance(value, str))
 
 
 def asked(chooser, request):
     found = chooser.choose(request)
     if found is None:
-        return None, [], chooser.reasons(request)
-    return (found[1].name, found[0]), chooser.tied(request, found[0]), chooser.reasons(request)
+        return None, None, [], chooser.reasons(request)
+    second = chooser.second()
+    named = None if second is None else (second[1], second[0])
+    return (found[1].name, found[0]), named, chooser.tied(request, found[0]), chooser.reasons(request)
 
 
 class Nodes:

@@ -48,9 +48,10 @@ async def churn(cluster: Cluster, numbers: range, pause: str) -> None:
 
 
 async def at_rest(cluster: Cluster) -> Census:
-    """The census when events have expired, the history has been forgotten, and all is written."""
+    """The census when events have expired, the history and the journal have been forgotten, and all is written."""
     await cluster.advance("2h")
     cluster.store.compact(cluster.store.revision)
+    cluster.journal.forget()
     await cluster.store.keep_time(cluster.clock.now())
     return census()
 

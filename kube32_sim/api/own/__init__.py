@@ -6,13 +6,14 @@ from both.  What answers for them is put together in `assembling.py`.
 
 from __future__ import annotations
 
-from kube32_sim.api.own import clocks, recordings, snapshots
+from kube32_sim.api.own import clocks, explanations, recordings, snapshots
 from kube32_sim.api.own.parts import API_VERSION, GROUP, PREFIX, VERSION, JsonObject
 
 __all__ = ["API_VERSION", "GROUP", "PREFIX", "VERSION", "definitions"]
 
+_TYPES = (clocks, explanations, recordings, snapshots)
+
 
 def definitions() -> dict[str, JsonObject]:
     """By key, in the form of `schema.all_definitions`."""
-    found = {**clocks.definitions(), **recordings.definitions(), **snapshots.definitions()}
-    return {f"{PREFIX}.{name}": entry for name, entry in found.items()}
+    return {f"{PREFIX}.{name}": entry for one in _TYPES for name, entry in one.definitions().items()}
