@@ -36,6 +36,7 @@ DEPLOYMENTS = Resource("apps", "v1", "deployments")
 DAEMONSETS = Resource("apps", "v1", "daemonsets")
 JOBS = Resource("batch", "v1", "jobs")
 CLOCKS = Resource(GROUP, VERSION, "clocks")
+FORKS = Resource(GROUP, VERSION, "forks")
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,13 @@ PROGRAM = "kube32-sim"
 class LocalBoards:
     """The boards of `--nodes`, and those of nodes that came with a snapshot: in an earlier run, or since."""
 
-    def __init__(self, options: ServeOptions, store: Store, client: LocalClient, clock: Clock, ids: Ids) -> None:
+    def __init__(
+        self, options: ServeOptions, store: Store, client: LocalClient, clock: Clock, ids: Ids, *, resumes: bool = False
+    ) -> None:
+        """resumes: others have run the boards up to now, and these go on with what they have left, of all nodes that
+        were run by any (`kubelet/resuming`).
+        """
+        self._resumes = resumes
         self._options, self._store, self._client, self._clock, self._ids = options, store, client, clock, ids
         self._boards: Boards | None = None
         self._coming: dict[str, None] = {}
@@ -62,6 +68,10 @@ class LocalBoards:
         self._context = copy_context()
         if self._options.boards:
             await self._made().start()
+        if self._resumes:
+            from kube32_sim.kubelet.resuming import running_nodes
+
+            await self._made().resume(running_nodes(self._store, self._clock.now()))
         self._unsubscribe = self._store.subscribe(self._heard, [NODE_STORAGE])
         self._coming.update((stored.name, None) for stored in self._store.list(NODE_STORAGE) if _is_played(stored))
         await self._play()

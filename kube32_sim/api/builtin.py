@@ -190,6 +190,7 @@ _OWN = (
     _Kind(
         "Clock", namespaced=False, subs=(_Sub("advance", CREATE, "ClockAdvance"),), verbs=("get", "list"), stored=False
     ),
+    _Kind("Fork", namespaced=False, verbs=("create", "delete", "get", "list"), stored=False),
     _Kind("Snapshot", namespaced=False, verbs=CREATE, stored=False),
 )
 _CRD = _Kind("CustomResourceDefinition", "crd crds", _EXTENSION, namespaced=False, subs=_STATUS, generation=True)
