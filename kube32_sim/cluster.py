@@ -34,7 +34,7 @@ from kube32_sim.hosts import bracketed
 from kube32_sim.ids import Ids
 from kube32_sim.kept import administrator_token, reached, signing_key
 from kube32_sim.kubeconfig import Access, write_kubeconfig
-from kube32_sim.leading import Candidate, LocalBoards
+from kube32_sim.leading import Candidate, Dormant, LocalBoards
 from kube32_sim.local_client import LocalClient
 from kube32_sim.loops import Loops, make_recorder, make_scheduler
 from kube32_sim.metrics import Metrics
@@ -284,6 +284,11 @@ class Cluster:
             self._stack.append(self.candidate)
             return
         self.loops, boards = make(self.recorder)
+        if self._ground is not None:
+            dormant = Dormant(self.loops, boards, self.store, self.clock)
+            self._stack.append(dormant)
+            dormant.start()
+            return
         self.loops.start()
         self._stack.append(self.loops)
         self._stack.append(boards)

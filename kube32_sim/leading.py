@@ -120,6 +120,44 @@ def _is_played(stored: StoredObject) -> bool:
     return _RUNS_AS in stored.raw
 
 
+class Dormant:
+    """Loops and boards of a fork: they begin when its time moves or something is written, for until then they have
+    nothing to do.
+    """
+
+    def __init__(self, loops: Loops, boards: LocalBoards, store: Store, clock: Clock) -> None:
+        self._loops, self._boards, self._store, self._clock = loops, boards, store, clock
+        self._uncall: Callable[[], None] = lambda: None
+        self._unsubscribe: Callable[[], None] = lambda: None
+        self._beginning: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._uncall = self._clock.call_at(self._clock.now(), self._begin)  # at the first advance, before all else
+        self._unsubscribe = self._store.subscribe(lambda event: self._begin())
+
+    def _begin(self) -> None:
+        self._forget()
+        if self._beginning is None:
+            self._beginning = self._clock.spawn(self._run(), "loops and boards of a fork")
+
+    def _forget(self) -> None:
+        self._uncall()
+        self._unsubscribe()
+        self._uncall = self._unsubscribe = lambda: None
+
+    async def _run(self) -> None:
+        self._loops.start()
+        await self._boards.start()
+
+    async def stop(self) -> None:
+        self._forget()
+        if self._beginning is not None:
+            self._beginning.cancel()
+            await asyncio.gather(self._beginning, return_exceptions=True)
+            await self._boards.stop()
+            await self._loops.stop()
+
+
 class Term:
     """Loops and boards from the moment in which this process became the leader.
 

@@ -103,9 +103,15 @@ class NodeKeeper:
     async def resume(self, free: Amounts) -> tuple[float, float]:
         """Go on as the board that was here a moment ago; answers when that reported last, and when it renewed.
 
-        0.0 where that is not known: then it is to be done anew.
+        0.0 where that is not known: then it is to be done anew.  A Node that has gone meanwhile stays away.
         """
-        node = await self._client.get(NODES, "", self.name)
+        try:
+            node = await self._client.get(NODES, "", self.name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            self._hold(None)
+            return 0.0, 0.0
         self._complaints = problems("Node", node["metadata"])
         self.fault = fault_of(node)
         told = last_report(node, free)
