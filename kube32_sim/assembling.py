@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kube32_controllers.scheduler import Scheduler
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kube32_sim.registry.forks import Forks, Room
 
 T = TypeVar("T")
-Making = Callable[[int], Awaitable["Fork"]]
+Making = Callable[[int], Awaitable["Fork[Any]"]]
 """(port) -> a fork of the cluster from this moment on; raises OSError, ApiError."""
 
 
@@ -87,10 +87,10 @@ class Forking:
 
     def __init__(self, make: Making, registry: Registry, room: Room | None) -> None:
         self._make, self._registry, self._room = make, registry, room
-        self._made: Forks[Fork] | None = None
+        self._made: Forks[Fork[Any]] | None = None
 
     @property
-    def _forks(self) -> Forks[Fork]:
+    def _forks(self) -> Forks[Fork[Any]]:
         if self._made is None:
             from kube32_sim.registry.forks import Forks
 
@@ -119,7 +119,7 @@ class Forking:
         await self._forks.delete(asked)
 
     @asynccontextmanager
-    async def forked(self, name: str, port: int) -> AsyncIterator[Fork]:
+    async def forked(self, name: str, port: int) -> AsyncIterator[Fork[Any]]:
         """A fork, by its name or a generated one, until the end of the block.  Raises ApiError."""
         row = self._registry.table.by_path(FORKS.group, FORKS.version, FORKS.plural)
         assert row is not None

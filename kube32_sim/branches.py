@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Generic, Protocol, TypeVar
 
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.clock import Clock, VirtualClock
@@ -26,25 +26,31 @@ from kube32_sim.storage.branching import branched
 from kube32_sim.storage.interface import Store
 from kube32_sim.storage.memory import MemoryStore
 
-if TYPE_CHECKING:
-    from kube32_sim.cluster import Cluster
 
-Making = Callable[[ServeOptions, Ground], "Cluster"]
+class Living(Protocol):
+    """What begins when a fork is needed: a `Cluster`."""
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
 
 
-class Fork:
+C = TypeVar("C", bound=Living)
+
+
+class Fork(Generic[C]):
     """See `registry.forks.Branch`.  Made by `fork`."""
 
     def __init__(self, clock: VirtualClock, ids: Ids, revision: int, url: str) -> None:
         self.url, self.uid, self.revision, self.moment = url, ids.uid(), revision, clock.now()
-        self._cluster: Cluster | None = None
+        self._cluster: C | None = None
         self._server: ApiServer | None = None
         self._waking: asyncio.Task[None] | None = None
 
-    def hold(self, cluster: Cluster, server: ApiServer) -> None:
+    def hold(self, cluster: C, server: ApiServer) -> None:
         self._cluster, self._server = cluster, server
 
-    async def wake(self) -> Cluster:
+    async def wake(self) -> C:
         """The cluster, begun if it was not; raises what `Cluster.start` raises."""
         assert self._cluster is not None
         if self._waking is None:
@@ -87,8 +93,8 @@ async def fork(
     credentials: Credentials,
     room: Room,
     port: int,
-    make: Making,
-) -> Fork:
+    make: Callable[[ServeOptions, Ground], C],
+) -> Fork[C]:
     """A branch of a cluster from now on, which listens.  Raises OSError where it cannot, Unavailable.
 
     make: a cluster of options that stands on a ground.
@@ -110,7 +116,7 @@ async def fork(
     assert isinstance(store, MemoryStore)  # all stores are, whatever keeps their bytes
     branch = branched(store, table, later)
     scheme = "https" if credentials.context is not None else "http"
-    made = Fork(later, own, store.revision, f"{scheme}://{reachable(options.host)}:{server.port}")
+    made: Fork[C] = Fork(later, own, store.revision, f"{scheme}://{reachable(options.host)}:{server.port}")
     ground = Ground(table, branch, later, own, credentials, server, door, room)
     made.hold(make(options_of(options), ground), server)
     door.wake = made.wake

@@ -316,7 +316,7 @@ class Cluster:
         await self.hooks.repair(now)
         await make_endpoints(self.store, self.ids, now, self.options.host, self.port)
 
-    async def _fork(self, port: int) -> Fork:
+    async def _fork(self, port: int) -> Fork[Cluster]:
         """A branch that has not begun."""
         from kube32_sim import branches
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from kube32_sim.arguments import clock, kubelet, preview, serve, snapshot
+from kube32_sim.arguments import clock, diff, fork, kubelet, preview, serve, snapshot
 from kube32_sim.arguments.parser import PROGRAM, Commands, Parser
 from kube32_sim.version import VERSION
 
@@ -20,6 +20,8 @@ COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "preview": preview.add,
     "clock": clock.add,
     "snapshot": snapshot.add,
+    "fork": fork.add,
+    "diff": diff.add,
 }
 """What adds each command, in the order in which a help lists them."""
 
