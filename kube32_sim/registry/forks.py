@@ -82,6 +82,8 @@ class Forks(Generic[B]):
         obj = {"metadata": obj["metadata"], "spec": {"port": port}}
         if asked.dry_run:
             return obj
+        self._coming.add(asked.name)
+        self._room.left -= 1
         # A task of its own: nothing is left half done where the client hangs up.
         making = asyncio.get_running_loop().create_task(self._created(asked.name, obj, port), name="fork")
         self._making.add(making)
@@ -89,8 +91,6 @@ class Forks(Generic[B]):
         return await asyncio.shield(making)
 
     async def _created(self, name: str, obj: JsonObject, port: int) -> JsonObject:
-        self._coming.add(name)
-        self._room.left -= 1
         try:
             branch = await self._make(port)
         except BaseException as error:
