@@ -50,8 +50,13 @@ def _state(name: str, parsed: argparse.Namespace) -> State:
         if name != STANDARD and is_kubeconfig(name):
             return asyncio.run(_read(name, read_access([Path(name).expanduser()])))
         return of_file(name)
-    access = find_access(parsed.server, parsed.kubeconfig)
-    return asyncio.run(_read(name, access) if name in ITSELF else _fork(name, access))
+    if name in ITSELF:
+        return asyncio.run(_read(name, find_access(parsed.server, parsed.kubeconfig)))
+    try:
+        access = find_access(parsed.server, parsed.kubeconfig)
+    except CommandError as error:
+        raise CommandError(f"{name}: there is no such file, and no simulator to ask for a fork: {error}") from error
+    return asyncio.run(_fork(name, access))
 
 
 async def _fork(name: str, access: Access) -> State:

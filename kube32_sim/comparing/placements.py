@@ -22,6 +22,7 @@ MOVED, PENDING, LOST, NEW, PLACED, REPLACED, RESTARTED, CHANGED = (
     "restarted",
     "changed",
 )
+MOST_OWNERS = 8
 _RUNNING = ("Pending", "Running")
 
 
@@ -69,7 +70,9 @@ def owner_of(state: State, key: Key) -> str:
     """`Deployment/web`: the first of a pod's owners that has none itself; "" for a pod of nobody."""
     obj: JsonObject | None = state.objects[key]
     found = ""
-    while obj is not None:
+    for _ in range(MOST_OWNERS):  # some may own each other
+        if obj is None:
+            break
         owners = obj["metadata"].get("ownerReferences") or ()
         owner = next((one for one in owners if one.get("controller")), None)
         if owner is None:

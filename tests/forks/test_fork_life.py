@@ -100,7 +100,7 @@ async def test_faults_come_along() -> None:
             assert (await places(fork.client))["p"] not in ("", where)
             await break_board(fork.client, where, "")
             await fork.advance("30s")
-            ready = [one for one in (await fork.client.get(NODES, "", where))["status"]["conditions"]]
+            ready = (await fork.client.get(NODES, "", where))["status"]["conditions"]
             assert [one["status"] for one in ready if one["type"] == "Ready"] == ["True"]
 
 
