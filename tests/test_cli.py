@@ -39,17 +39,19 @@ def told(arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
     return refused(arguments.split(), capsys).splitlines()[-1].partition("error: ")[2]
 
 
+COMMANDS = "serve, kubelet, preview, clock, snapshot, fork, diff"
+
+
 @pytest.mark.parametrize(
     ("typed", "problem"),
     [
         (
             "servee",
-            "argument COMMAND: invalid choice: 'servee' (choose from serve, kubelet, preview, clock, snapshot, fork, diff); "
-            "did you mean 'serve'?",
+            f"argument COMMAND: invalid choice: 'servee' (choose from {COMMANDS}); did you mean 'serve'?",
         ),
         (
             "tests",
-            "argument COMMAND: invalid choice: 'tests' (choose from serve, kubelet, preview, clock, snapshot, fork, diff)",
+            f"argument COMMAND: invalid choice: 'tests' (choose from {COMMANDS})",
         ),
         ("clock status", "argument ACTION: invalid choice: 'status' (choose from show, advance); did you mean 'show'?"),
         (
@@ -75,7 +77,7 @@ def test_started_by_run_py_it_knows_the_commands_of_that(
     typed: str, meant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(PROGRAM, "python3 run.py")
-    problem = f"argument COMMAND: invalid choice: '{typed}' (choose from serve, kubelet, preview, clock, snapshot, fork, diff, test)"
+    problem = f"argument COMMAND: invalid choice: '{typed}' (choose from {COMMANDS}, test)"
     assert told(typed, capsys) == f"{problem}; did you mean '{meant}'?"
 
 

@@ -13,6 +13,7 @@ from kube32_sim.cluster import Cluster
 from kube32_sim.http_client import HttpClient
 from kube32_sim.ids import Ids
 from kube32_sim.kubelet.process import Boards
+from tests.support.etcd import Etcd, fresh_prefix
 from tests.support.objects import MAPS, config_map, node, pod
 from tests.support.scenario import FAULT, template, workload
 from tests.support.waiting import eventually
@@ -181,3 +182,22 @@ async def test_forks_of_forks() -> None:
             await deeper.client.delete(MAPS, "default", "of-the-fork")
             await deeper.advance("30s")
         assert (await fork.client.get(MAPS, "default", "of-the-fork"))["metadata"]["name"] == "of-the-fork"
+
+
+async def test_a_fork_of_a_replica_on_etcd_is_alone_and_in_memory(etcd: Etcd) -> None:
+    store = f"{etcd.url}{fresh_prefix()}"
+    async with Cluster(nodes=1, store=store) as cluster, HttpClient(cluster.access) as client:
+
+        def runs() -> bool:
+            return cluster.store.get(("coordination.k8s.io", "leases"), "kube-node-lease/esp32-0") is not None
+
+        await eventually(runs, "the leader's board has registered")
+        await client.create(MAPS, "default", config_map("before"))
+        async with cluster.fork() as fork:
+            assert not fork.store.optimistic
+            await fork.client.create(PODS, "default", pod("p"))
+            await fork.advance("60s")
+            assert (await fork.client.get(PODS, "default", "p"))["status"]["phase"] == "Running"
+            assert (await fork.client.get(MAPS, "default", "before"))["metadata"]["name"] == "before"
+            fork.store.check()  # type: ignore[attr-defined]
+        assert cluster.store.get(("", "pods"), "default/p") is None
