@@ -101,7 +101,7 @@ class Board:
         self.refusal = ""
         self.registered.set()
         self.tried.set()
-        if not self._resumes or self._report_at <= self._clock.now():
+        if not self._resumes:
             self._report_at = self._clock.now() + self._first(self._pace.report)
         self._spawn(self._renew(), "lease")
         self._spawn(self._node.follow(self._register), "node")
@@ -132,10 +132,13 @@ class Board:
         self._pods.replace_all(pods.items)
         self._pods.resume_all()
         if self._resumes:
-            reported, renewed = await self._node.resume(self._pods.free())
-            self._told = reported > 0
-            self._report_at, self._renew_at = reported + self._pace.report, renewed + self._renew_every
-            return
+            known = await self._node.resume(self._pods.free())
+            if known is not None:
+                reported, renewed = known
+                self._told = reported > 0
+                self._report_at, self._renew_at = reported + self._pace.report, renewed + self._renew_every
+                return
+            self._resumes = False
         await self._node.register(self._pods.free())
 
     def _first(self, interval: float) -> float:

@@ -100,10 +100,11 @@ class NodeKeeper:
         self._complaints = []
         self._complain(node)
 
-    async def resume(self, free: Amounts) -> tuple[float, float]:
+    async def resume(self, free: Amounts) -> tuple[float, float] | None:
         """Go on as the board that was here a moment ago; answers when that reported last, and when it renewed.
 
-        0.0 where that is not known: then it is to be done anew.  A Node that has gone meanwhile stays away.
+        0.0 for a report that says something else than there is to say now.  None where there is no Lease: then it is to
+        register.  A Node that has gone meanwhile stays away.
         """
         try:
             node = await self._client.get(NODES, "", self.name)
@@ -120,12 +121,12 @@ class NodeKeeper:
         if self.fault:
             return parse_time(told or EARLIEST), 0.0
         try:
-            self._hold_lease(await self._client.get(LEASES, LEASE_NAMESPACE, self.name))
-        except ApiError as error:
-            if error.code != 404:
-                raise
-        renewed = self._lease["spec"]["renewTime"] if self._lease is not None else EARLIEST
-        return parse_time(told or EARLIEST), parse_time(renewed)
+            lease = await self._client.get(LEASES, LEASE_NAMESPACE, self.name)
+            renewed = parse_time(lease["spec"]["renewTime"])
+        except (ApiError, KeyError, TypeError, ValueError):
+            return None
+        self._hold_lease(lease)
+        return parse_time(told or EARLIEST), renewed
 
     async def _take_over(self, node: JsonObject, free: Amounts, now: float) -> JsonObject:
         """It may have been another kind of board before."""

@@ -160,7 +160,7 @@ async def test_tls_and_tokens_are_the_originals(tmp_path: Path) -> None:
         there = access_of(cluster, made)
         async with HttpClient(there) as admin:
             await admin.create(MAPS, "default", config_map("new"))
-        for token, code in (("open", 403), ("wrong", 401), ("", 401)):
+        for token, code in (("open", 403), ("wrong", 401), ("", 403)):
             async with HttpClient(Access(there.server, token, there.ca)) as other:
                 with pytest.raises(ApiError) as caught:
                     await other.list(PODS)
@@ -207,3 +207,11 @@ async def test_the_library_ends_a_fork_with_its_block_whoever_has_deleted_it() -
         with pytest.raises(ApiError):
             async with cluster.fork("Not_a_name"):
                 pass
+
+
+async def test_the_client_in_process_makes_the_same() -> None:
+    async with Cluster(nodes=0, clock="virtual") as cluster:
+        made = await cluster.client.create(FORKS, "", fork("one"))
+        assert (await cluster.client.get(FORKS, "", "one"))["status"] == made["status"]
+        assert (await cluster.client.delete(FORKS, "", "one"))["status"] == "Success"
+        assert (await cluster.client.list(FORKS)).items == []

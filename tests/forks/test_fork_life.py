@@ -201,3 +201,14 @@ async def test_a_fork_of_a_replica_on_etcd_is_alone_and_in_memory(etcd: Etcd) ->
             assert (await fork.client.get(MAPS, "default", "before"))["metadata"]["name"] == "before"
             fork.store.check()  # type: ignore[attr-defined]
         assert cluster.store.get(("", "pods"), "default/p") is None
+
+
+async def test_a_node_that_is_loaded_into_a_fork_before_anything_runs_is_played() -> None:
+    async with Cluster(nodes=0, clock="virtual") as cluster, cluster.fork() as fork:
+        loaded = node("came")
+        loaded["metadata"]["annotations"] = {"sim.kube32.io/runs-as": "esp32-c3"}
+        await fork.client.create(NODES, "", loaded)
+        await fork.advance("60s")
+        came = await fork.client.get(NODES, "", "came")
+        assert [one["status"] for one in came["status"]["conditions"] if one["type"] == "Ready"] == ["True"]
+        assert fork.store.get(("coordination.k8s.io", "leases"), "kube-node-lease/came") is not None
