@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kube32_controllers.scheduler import Scheduler
 
 from kube32_sim.api.admission import AdmissionConfig
+from kube32_sim.api.errors import ApiError
+from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.own import GROUP
-from kube32_sim.client import CLOCKS
+from kube32_sim.client import CLOCKS, FORKS
 from kube32_sim.options import ServeOptions
 from kube32_sim.recording.tape import Tape
 from kube32_sim.registry.asked import Asked
@@ -21,9 +24,13 @@ from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject
 
 if TYPE_CHECKING:
+    from kube32_sim.branches import Fork
     from kube32_sim.importing.snapshots import Snapshots
+    from kube32_sim.registry.forks import Forks, Room
 
 T = TypeVar("T")
+Making = Callable[[int], Awaitable["Fork[Any]"]]
+"""(port) -> a fork of the cluster from this moment on; raises OSError, ApiError."""
 
 
 class Stoppable(Protocol):
@@ -48,6 +55,7 @@ class Parts:
     scheduler: Scheduler | None
     alone: Alone
     tape: Tape
+    forking: Forking
 
 
 def admission_config(options: ServeOptions) -> AdmissionConfig:
@@ -65,7 +73,13 @@ def admission_config(options: ServeOptions) -> AdmissionConfig:
 
 _PLACING = (
     *("reconcile_interval", "lease_check_interval", "not_ready_timeout", "eviction_timeout"),
-    *("default_toleration_seconds", "controllers", "node_lease_duration_seconds", "node_status_update_frequency"),
+    *(
+        "default_toleration_seconds",
+        "controllers",
+        "scheduler_profile",
+        "node_lease_duration_seconds",
+        "node_status_update_frequency",
+    ),
 )
 
 
@@ -86,7 +100,63 @@ def serve_own_types(parts: Parts) -> Sequence[Stoppable]:
     registry.own.answer(GROUP, "recordings", parts.tape.post)
     registry.own.answer(GROUP, "snapshots", _Loading(parts).post)
     registry.own.answer(GROUP, "explanations", _Explaining(parts).post)
-    return (clocks,)
+    registry.own.serve(GROUP, "forks", parts.forking)
+    return (clocks, parts.forking)
+
+
+class Forking:
+    """Answers for forks: an `own.Makes`.  room: for how many more, of a fork that of its original."""
+
+    def __init__(self, make: Making, registry: Registry, room: Room | None) -> None:
+        self._make, self._registry, self._room = make, registry, room
+        self._made: Forks[Fork[Any]] | None = None
+
+    @property
+    def _forks(self) -> Forks[Fork[Any]]:
+        if self._made is None:
+            from kube32_sim.registry.forks import Forks
+
+            self._made = Forks(self._make, self.room)
+        return self._made
+
+    @property
+    def room(self) -> Room:
+        """Shared by all that come of one cluster."""
+        if self._room is None:
+            from kube32_sim.registry.forks import Room
+
+            self._room = Room()
+        return self._room
+
+    def objects(self) -> Iterable[JsonObject]:
+        return () if self._made is None else self._made.objects()
+
+    async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
+        return await self._forks.post(asked, obj)
+
+    async def create(self, asked: Asked, obj: JsonObject) -> JsonObject:
+        return await self._forks.create(asked, obj)
+
+    async def delete(self, asked: Asked) -> None:
+        await self._forks.delete(asked)
+
+    @asynccontextmanager
+    async def forked(self, name: str, port: int) -> AsyncIterator[Fork[Any]]:
+        """A fork, by its name or a generated one, until the end of the block.  Raises ApiError."""
+        row = self._registry.table.by_path(FORKS.group, FORKS.version, FORKS.plural)
+        assert row is not None
+        metadata = {"name": name} if name else {"generateName": "fork-"}
+        wanted = {"metadata": metadata, "spec": {"port": port}}
+        made = (await self._registry.own.create(Asked(row, name=name), wanted)).object()["metadata"]
+        try:
+            yield self._forks.branch(made["name"])
+        finally:
+            with suppress(ApiError):  # somebody has deleted it
+                await self._registry.own.delete(Asked(row, name=made["name"]), DeleteOptions(uid=made["uid"]))
+
+    async def stop(self) -> None:
+        if self._made is not None:
+            await self._made.stop()
 
 
 class _Loading:

@@ -165,6 +165,12 @@ async def bootstrap(client: LocalClient, store: Store, network: ipaddress.IPv4Ne
     await _flow_control(client, store)
 
 
+async def relocate(client: LocalClient, store: Store, network: ipaddress.IPv4Network, port: int) -> None:
+    """Say where the server is, in what says that; where somebody has removed it, it stays away."""
+    if store.get(("", "services"), "default/kubernetes") is not None:
+        await _service(Bootstrap(client, store), network, port)
+
+
 async def make_roles(registry: Registry) -> None:
     """The roles and bindings of every API server that goes by them.
 

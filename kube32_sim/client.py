@@ -37,6 +37,7 @@ DAEMONSETS = Resource("apps", "v1", "daemonsets")
 JOBS = Resource("batch", "v1", "jobs")
 CLOCKS = Resource(GROUP, VERSION, "clocks")
 EXPLANATIONS = Resource(GROUP, VERSION, "explanations")
+FORKS = Resource(GROUP, VERSION, "forks")
 
 
 @dataclass(frozen=True, slots=True)

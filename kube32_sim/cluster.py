@@ -10,7 +10,8 @@ Without `async` it runs in a thread of its own, and what is answered (`kube32_si
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from inspect import isawaitable
@@ -25,16 +26,17 @@ from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.customs.naming import DEFINITIONS
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.api.users import ADMIN, User, service_account
-from kube32_sim.assembling import Parts, Stoppable, admission_config, placing_options, serve_own_types
-from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints, make_roles, rules_writer
+from kube32_sim.assembling import Forking, Parts, Stoppable, admission_config, placing_options, serve_own_types
+from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints, make_roles, relocate, rules_writer
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.durations import format_duration, seconds_of
-from kube32_sim.greeting import reachable, served_hosts
+from kube32_sim.greeting import reachable
+from kube32_sim.ground import Credentials, Ground, tls_of
 from kube32_sim.hosts import bracketed
 from kube32_sim.ids import Ids
-from kube32_sim.kept import administrator_token, own_authority, reached, signing_key
+from kube32_sim.kept import administrator_token, reached, signing_key
 from kube32_sim.kubeconfig import Access, write_kubeconfig
-from kube32_sim.leading import Candidate, LocalBoards
+from kube32_sim.leading import Candidate, Dormant, LocalBoards
 from kube32_sim.local_client import LocalClient
 from kube32_sim.loops import Loops, MeteredBinder, make_recorder, make_scheduler
 from kube32_sim.metrics.meters import Meters
@@ -55,7 +57,7 @@ from kube32_sim.registry.unfinished_types import UnfinishedTypes
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.server.app import ApiServer
 from kube32_sim.server.authentication import Authenticator, read_tokens, token_to_show
-from kube32_sim.server.client_certificates import ClientCertificates, prepare
+from kube32_sim.server.client_certificates import ClientCertificates
 from kube32_sim.server.documents import CustomDefinitions, Documents
 from kube32_sim.server.exposure import check_exposure, warn_of_readers
 from kube32_sim.server.handler import Handler
@@ -69,6 +71,7 @@ from kube32_sim.webhooks.dispatching import Dispatcher
 
 if TYPE_CHECKING:
     from kube32_sim.blocking import BlockingCluster
+    from kube32_sim.branches import Fork
 
 log = logging.getLogger(__name__)
 
@@ -96,8 +99,10 @@ class Cluster:
     Options are `ServeOptions`, or its fields by name: `Cluster(nodes=10, clock="virtual")`.
     """
 
-    def __init__(self, options: ServeOptions | None = None, **fields: Any) -> None:
+    def __init__(self, options: ServeOptions | None = None, *, ground: Ground | None = None, **fields: Any) -> None:
+        """ground: what a fork stands on."""
         self.options = replace(options or ServeOptions(port=0), **fields)
+        self._ground = ground
         self.port = 0
         self.candidate: Candidate | None = None
         self._ready = False
@@ -119,21 +124,12 @@ class Cluster:
             raise
 
     async def _build(self) -> None:
-        options = self.options
-        virtual = options.clock == "virtual"
-        self.clock: Clock = VirtualClock() if virtual else RealClock()
-        table = builtin_table()
-        self.store: Store = await open_store(options.store_place, table, self.clock, options.limits)
-        self._stack.append(_Closing(self.store, self.clock))
-        if options.store_place.kind == "sqlite":
-            warn_of_readers("--store", options.store_place.path)
-        seed = options.seed if options.seed is not None else (0 if virtual else None)
-        self.ids = Ids(seed, reached(self.store))
+        options, ground = self.options, self._ground
+        table = await self._stand() if ground is None else self._stand_on(ground)
         self.hub = Hub(self.store, self.clock.gauge)
         shown = Hub(self.store, self.clock.gauge, kept=True) if self.store.deferred else self.hub
-        self._known, self._token = await self._tokens()
-        scheduler = make_scheduler(options, self.store)
-        self._meters = Meters()
+        scheduler = await make_scheduler(options, self.store, still=ground is not None)
+        self._meters = Meters(scheduler)
         binder = None if scheduler is None else MeteredBinder(scheduler, self._meters.scheduling)
         low, high = options.node_ports.start, options.node_ports.stop - 1
         allocators = Allocators(self.ids, str(options.service_network), (low, high))
@@ -156,17 +152,18 @@ class Cluster:
             computed=computed,
             authorizer=self._authorizer(),
         )
-        self.registry.signing_key = await signing_key(self.store, options.store_place)
+        place = options.store_place
+        self._forking = Forking(self._fork, self.registry, ground.room if ground else None)
+        self.registry.signing_key = ground.credentials.key if ground else await signing_key(self.store, place)
         self._tape = Tape(self.store, self.clock, lambda: placing_options(options))
-        own = serve_own_types(Parts(options, self.registry, hooks, scheduler, self._alone, self._tape))
+        parts = Parts(options, self.registry, hooks, scheduler, self._alone, self._tape, self._forking)
+        own = serve_own_types(parts)
         hooks.follow(self.store, self.clock)
         self._ask_others(table)
         self.client = LocalClient(self.registry, self.hub)
         self.recorder = make_recorder(self.client, self.clock)
-        await self._start_server(shown, lambda: None if scheduler is None else len(scheduler.cache.waiting))
-        await bootstrap(self.client.of(API_SERVER), self.store, options.service_network, self.port)
-        if "RBAC" in options.authorization_modes:
-            await make_roles(self.registry)
+        await self._start_server(shown)
+        await self._bootstrap()
         collector = self.client.of(AGGREGATOR, service_account("kube-system", AGGREGATOR))
         self._aggregation = Aggregation(self.store, rules_writer(collector))
         if options.loops:
@@ -180,6 +177,35 @@ class Cluster:
         if options.kubeconfig is not None:
             write_kubeconfig(options.kubeconfig, self.access)
         self._ready = True
+
+    async def _stand(self) -> ResourceTable:
+        """On a store, a clock and ids of its own."""
+        options, virtual = self.options, self.options.clock == "virtual"
+        self.clock: Clock = VirtualClock() if virtual else RealClock()
+        table = builtin_table()
+        self.store: Store = await open_store(options.store_place, table, self.clock, options.limits)
+        self._stack.append(_Closing(self.store, self.clock))
+        if options.store_place.kind == "sqlite":
+            warn_of_readers("--store", options.store_place.path)
+        seed = options.seed if options.seed is not None else (0 if virtual else None)
+        self.ids = Ids(seed, reached(self.store))
+        self._known, self._token = await self._tokens()
+        return table
+
+    def _stand_on(self, ground: Ground) -> ResourceTable:
+        self.clock, self.store, self.ids = ground.clock, ground.store, ground.ids
+        self._known, self._token = ground.credentials.known, ground.credentials.token
+        return ground.table
+
+    async def _bootstrap(self) -> None:
+        """What every cluster has, from its start on; a fork has what its original had."""
+        options = self.options
+        if self._ground is not None:
+            await relocate(self.client.of(API_SERVER), self.store, options.service_network, self.port)
+            return
+        await bootstrap(self.client.of(API_SERVER), self.store, options.service_network, self.port)
+        if "RBAC" in options.authorization_modes:
+            await make_roles(self.registry)
 
     def _ask_others(self, table: ResourceTable) -> None:
         registry = self.registry
@@ -196,26 +222,17 @@ class Cluster:
         for event in creation_events(pod):
             self.recorder.record(event)
 
-    async def _start_server(self, hub: Hub, waiting: Callable[[], int | None]) -> None:
-        """hub: of the watchers outside.  waiting: how many pods wait for a node."""
-        from kube32_sim.server import tls
-
-        options = self.options
-        context, ca = None, None
-        if options.tls_self_signed:
-            # the other side looks at its own clock, whatever time it is in here
-            now = RealClock().now()
-            authority = await own_authority(self.store, now)
-            context, ca = tls.self_signed_context(served_hosts(options), now, authority)
-        elif options.tls_cert is not None and options.tls_key is not None:
-            context, ca = tls.context_from_files(options.tls_cert, options.tls_key)
-        if context is not None:
-            prepare(context, options.client_ca_file)
-        refusals = Refusals()
-        traffic, inflight = Traffic(), Inflight(options.limits)
-        metrics = Metrics(
-            self.store, hub, self.clock, traffic, self._meters, self._leads, refusals.counts, inflight.seated, waiting
+    async def _start_server(self, hub: Hub) -> None:
+        """hub: of the watchers outside."""
+        options, ground = self.options, self._ground
+        context, ca = (
+            await tls_of(options, self.store) if ground is None else (ground.credentials.context, ground.credentials.ca)
         )
+        self._context = context
+        refusals = Refusals() if ground is None else ground.door.refusals
+        traffic, inflight = Traffic(), Inflight(options.limits)
+        told = self._leads, refusals.counts, inflight.seated
+        metrics = Metrics(self.store, hub, self.clock, traffic, self._meters, *told)
         computed = COMPUTED if "endpoints" in options.loops else ()
         definitions, trouble = CustomDefinitions(self.store), lambda: self.store.trouble
         parts = self.registry.table, metrics.text, lambda: self._ready, definitions, computed, trouble
@@ -236,9 +253,12 @@ class Cluster:
             self.store.subscribe(self._unfinished.hear, [DEFINITIONS])
         self._stack.append(self._unfinished)
         await self._customs.begin()
-        server = self._server = ApiServer(handler, self.clock, options.limits)
+        server = self._server = ApiServer(handler, self.clock, options.limits) if ground is None else ground.server
         self._stack.append(server)
-        await server.start(options.host, options.port, context)
+        if ground is None:
+            await server.start(options.host, options.port, context)
+        else:
+            ground.door.use(handler)
         check_exposure(options, server.addresses)
         self.port = server.port
         scheme = "https" if context is not None else "http"
@@ -271,10 +291,10 @@ class Cluster:
         key = self.registry.signing_key
 
         def make(recorder: Recorder) -> tuple[Loops, LocalBoards]:
-            loops = Loops(
-                options, scheduler, table, self.store, self.client, recorder, self.clock, ca, key, self._meters
-            )
-            return loops, LocalBoards(options, self.store, self.client, self.clock, self.ids)
+            parts = options, scheduler, table, self.store, self.client, recorder, self.clock
+            loops = Loops(*parts, ca, key, self._meters)
+            resumes = self._ground is not None
+            return loops, LocalBoards(options, self.store, self.client, self.clock, self.ids, resumes=resumes)
 
         if options.elects:
             parts = self.store, self.client, self.clock, self.ids, self.recorder, self.port
@@ -283,6 +303,11 @@ class Cluster:
             self._stack.append(self.candidate)
             return
         self.loops, boards = make(self.recorder)
+        if self._ground is not None:
+            dormant = Dormant(self.loops, boards, self.store, self.clock)
+            self._stack.append(dormant)
+            dormant.start()
+            return
         self.loops.start()
         self._stack.append(self.loops)
         self._stack.append(boards)
@@ -309,6 +334,23 @@ class Cluster:
         now = self.clock.timestamp()
         await self.hooks.repair(now)
         await make_endpoints(self.store, self.ids, now, self.options.host, self.port)
+
+    async def _fork(self, port: int) -> Fork[Cluster]:
+        """A branch that has not begun."""
+        from kube32_sim import branches
+
+        credentials = Credentials(self._known, self._token, self.registry.signing_key, self._context, self.access.ca)
+        parts = self.options, self.store, self.clock, self.ids, credentials, self._forking.room, port
+        return await branches.fork(*parts, lambda options, ground: Cluster(options, ground=ground))
+
+    @asynccontextmanager
+    async def fork(self, name: str = "", port: int = 0) -> AsyncIterator[Cluster]:
+        """A branch of this cluster from now on, on a virtual clock of its own; it ends with the block.
+
+        name: by which it is listed, or a generated one.  Raises ApiError for one that cannot be.
+        """
+        async with self._forking.forked(name, port) as branch:
+            yield await branch.wake()
 
     async def stop(self) -> None:
         """Stop everything, the last started first."""

@@ -19,10 +19,20 @@ class Ids:
     def __init__(self, seed: int | None = None, reached: int = 0) -> None:
         chosen = seed if seed is None or not reached else f"{seed} from revision {reached}"
         self._random = random.Random(chosen)  # without a seed it takes one from the machine
+        self._origin = "" if chosen is None else str(chosen)
 
     def turn_off(self, marker: int) -> None:
         """Go another way from here, the same for the same marker: what comes may not be what others have been given."""
         self._random = random.Random(f"{self._random.getrandbits(64)} and {marker}")
+
+    def branch(self, moment: str) -> Ids:
+        """Others than these, the same every time for the same moment.  These go on as if nobody had asked."""
+        if not self._origin:
+            self._origin = str(self._random.getrandbits(64))
+        made = Ids(0)
+        made._origin = f"{self._origin}, branch at {moment}"
+        made._random = random.Random(made._origin)
+        return made
 
     def uid(self) -> str:
         return str(uuid.UUID(int=self._random.getrandbits(128), version=4))

@@ -56,7 +56,16 @@ def kubeconfig_document(access: Access) -> JsonObject:
         cluster["certificate-authority-data"] = base64.b64encode(access.ca).decode()
     elif access.server.startswith("http://"):  # there is no TLS to verify, but some clients want to be told: Node's
         cluster["insecure-skip-tls-verify"] = True
+    if access.insecure:
+        cluster["insecure-skip-tls-verify"] = True
+    if access.server_name:
+        cluster["tls-server-name"] = access.server_name
     user: JsonObject = {"token": access.token} if access.token else {}
+    if access.client_certificate is not None and access.client_key is not None:
+        user["client-certificate-data"] = base64.b64encode(access.client_certificate).decode()
+        user["client-key-data"] = base64.b64encode(access.client_key).decode()
+    if access.username:
+        user |= {"username": access.username, "password": access.password}
     return {
         "apiVersion": "v1",
         "kind": "Config",
@@ -84,7 +93,7 @@ def write_kubeconfig(path: Path, access: Access) -> Path:
     path = full_path(path)
     if kind := kind_of(path):
         raise KubeconfigError(f"the kubeconfig {path} would be {kind}; name a file with --kubeconfig")
-    before = _own_server(path)
+    before = server_of(path)
     if before not in ("", access.server):
         log.warning("%s pointed to %s before; who uses it talks to %s from now on", path, before, access.server)
     text = yaml.safe_dump(kubeconfig_document(access), sort_keys=False)
@@ -107,8 +116,9 @@ def write_kubeconfig(path: Path, access: Access) -> Path:
     return path
 
 
-def _own_server(path: Path) -> str:
+def server_of(path: Path) -> str:
     """The simulator that the file points to, "" where there is none; KubeconfigError where it holds other clusters."""
+    path = path.expanduser()
     if not path.exists():
         return ""
     clusters = _entries(_load(path), "clusters", "cluster", path)

@@ -47,7 +47,13 @@ PROGRAM = "kube32-sim"
 class LocalBoards:
     """The boards of `--nodes`, and those of nodes that came with a snapshot: in an earlier run, or since."""
 
-    def __init__(self, options: ServeOptions, store: Store, client: LocalClient, clock: Clock, ids: Ids) -> None:
+    def __init__(
+        self, options: ServeOptions, store: Store, client: LocalClient, clock: Clock, ids: Ids, *, resumes: bool = False
+    ) -> None:
+        """resumes: others have run the boards up to now, and these go on with what they have left, of all nodes that
+        were run by any (`kubelet/resuming`).
+        """
+        self._resumes = resumes
         self._options, self._store, self._client, self._clock, self._ids = options, store, client, clock, ids
         self._boards: Boards | None = None
         self._coming: dict[str, None] = {}
@@ -62,6 +68,10 @@ class LocalBoards:
         self._context = copy_context()
         if self._options.boards:
             await self._made().start()
+        if self._resumes:
+            from kube32_sim.kubelet.resuming import running_nodes
+
+            await self._made().resume(running_nodes(self._store, self._clock.now()))
         self._unsubscribe = self._store.subscribe(self._heard, [NODE_STORAGE])
         self._coming.update((stored.name, None) for stored in self._store.list(NODE_STORAGE) if _is_played(stored))
         await self._play()
@@ -108,6 +118,44 @@ class LocalBoards:
 
 def _is_played(stored: StoredObject) -> bool:
     return _RUNS_AS in stored.raw
+
+
+class Dormant:
+    """Loops and boards of a fork: they begin when its time moves or something is written, for until then they have
+    nothing to do.
+    """
+
+    def __init__(self, loops: Loops, boards: LocalBoards, store: Store, clock: Clock) -> None:
+        self._loops, self._boards, self._store, self._clock = loops, boards, store, clock
+        self._uncall: Callable[[], None] = lambda: None
+        self._unsubscribe: Callable[[], None] = lambda: None
+        self._beginning: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._uncall = self._clock.call_at(self._clock.now(), self._begin)  # at the first advance, before all else
+        self._unsubscribe = self._store.subscribe(lambda event: self._begin())
+
+    def _begin(self) -> None:
+        self._forget()
+        if self._beginning is None:
+            self._beginning = self._clock.spawn(self._run(), "loops and boards of a fork")
+
+    def _forget(self) -> None:
+        self._uncall()
+        self._unsubscribe()
+        self._uncall = self._unsubscribe = lambda: None
+
+    async def _run(self) -> None:
+        self._loops.start()
+        await self._boards.start()
+
+    async def stop(self) -> None:
+        self._forget()
+        if self._beginning is not None:
+            self._beginning.cancel()
+            await asyncio.gather(self._beginning, return_exceptions=True)
+            await self._boards.stop()
+            await self._loops.stop()
 
 
 class Term:

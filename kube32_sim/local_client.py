@@ -174,6 +174,8 @@ class LocalClient:
         if subresource:
             return await subresources.create(self._registry, asked, obj)
         decoded = self._decoded(row, obj)
+        if not row.stored and "get" in row.verbs:
+            return self._copy(row, await self._registry.own.create(asked, decoded))
         if not row.stored:
             registry = self._registry
             tokens = Tokens(None, registry.clock.now, registry.lookup, registry.signing_key)
@@ -229,7 +231,8 @@ class LocalClient:
     ) -> JsonObject:
         row = self._row(resource)
         wanted = delete_options({}, dict(options) if options is not None else None)
-        result = await self._registry.delete(self._asked(row, namespace, name), wanted)
+        doing = self._registry if row.stored else self._registry.own
+        result = await doing.delete(self._asked(row, namespace, name), wanted)
         if result.removed and not row.strategy.returns_deleted:
             return success(row, name, result.object())
         return self._copy(row, result)

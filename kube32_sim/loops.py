@@ -21,7 +21,7 @@ from kube32_controllers.workload_controller import DaemonSetController, JobContr
 from kube32_sim.api.account_tokens import OF_THIS_PROCESS, SigningKey
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.api.users import User, service_account
-from kube32_sim.clock import Clock
+from kube32_sim.clock import Clock, turn
 from kube32_sim.local_client import LocalClient
 from kube32_sim.metrics.meters import LoopMeter, Meters, SchedulingMeter, stopwatch
 from kube32_sim.options import ServeOptions
@@ -35,6 +35,8 @@ from kube32_sim.storage.interface import Store
 
 EXPIRY_PERIOD = 60.0
 """Seconds between two looks for events that have been kept long enough."""
+LOAD_STRIDE = 128
+"""Pods that the scheduler takes note of before others have their turn."""
 CONTROLLERS, SCHEDULER = "kube-controller-manager", "kube-scheduler"
 """The programs that loops are parts of: the field managers of what they write."""
 _ACCOUNTS = {
@@ -64,12 +66,22 @@ def user_of(loop: str) -> User:
     return service_account("kube-system", _ACCOUNTS[loop]) if loop in _ACCOUNTS else _user(CONTROLLERS)
 
 
-def make_scheduler(options: ServeOptions, store: Store) -> Scheduler | None:
-    """The scheduler, following the store; None where it is switched off."""
+async def make_scheduler(options: ServeOptions, store: Store, *, still: bool = False) -> Scheduler | None:
+    """The scheduler, following the store; None where it is switched off.
+
+    still: nobody writes yet, so others may have their turns while it looks at what there is.
+    """
     if "scheduler" not in options.loops:
         return None
     scheduler = _scheduler_of(options.scheduler_profile, options.reconcile_interval)
-    scheduler.load(store)
+    if still and scheduler.profile == "kube32":  # the other one takes pods by their age, all at once
+        scheduler.cache.load(store.list(("", "nodes")), ())
+        pods = store.list(("", "pods"))
+        for start in range(0, len(pods), LOAD_STRIDE):
+            scheduler.cache.load((), pods[start : start + LOAD_STRIDE])
+            await turn()
+    else:
+        scheduler.load(store)
     store.subscribe(scheduler.cache.observe, [("", "nodes"), ("", "pods")], [("", "nodes")])
     return scheduler
 

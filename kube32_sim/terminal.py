@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 
 def printable(text: str) -> str:
@@ -16,3 +17,10 @@ def tell(line: str) -> None:
     """Say something on stderr, if there is one: names in it may come from anywhere."""
     if sys.stderr is not None:
         print(printable(line), file=sys.stderr)
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as kubectl prints a table, a line each."""
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    padded = ("   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return [printable(line.rstrip()) for line in padded]

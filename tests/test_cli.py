@@ -41,6 +41,9 @@ def told(arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
     return refused(arguments.split(), capsys).splitlines()[-1].partition("error: ")[2]
 
 
+COMMANDS = "serve, kubelet, preview, clock, snapshot, fork, diff"
+
+
 @pytest.mark.parametrize(
     ("typed", "problem"),
     [

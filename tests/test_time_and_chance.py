@@ -50,6 +50,7 @@ ALLOWED = {
     # people and programs outside, who live in real time
     "kube32_sim/cluster.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/blocking/waiting.py": {"kube32_sim.clock.RealClock"},
+    "kube32_sim/ground.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/client_certificates.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/documents.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/streaming.py": {"kube32_sim.clock.RealClock", "asyncio.timeout"},

@@ -193,6 +193,7 @@ _OWN = (
     ),
     _Kind("Recording", namespaced=False, verbs=CREATE, stored=False),
     _Kind("Explanation", namespaced=False, verbs=CREATE, stored=False),
+    _Kind("Fork", namespaced=False, verbs=("create", "delete", "get", "list"), stored=False),
     _Kind("Snapshot", namespaced=False, verbs=CREATE, stored=False),
 )
 _CRD = _Kind("CustomResourceDefinition", "crd crds", _EXTENSION, namespaced=False, subs=_STATUS, generation=True)

@@ -8,7 +8,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from kube32_sim.arguments import clock, completion, kubelet, preview, record, replay, scenario, serve, snapshot, why
+from kube32_sim.arguments import (
+    clock,
+    completion,
+    diff,
+    fork,
+    kubelet,
+    preview,
+    record,
+    replay,
+    scenario,
+    serve,
+    snapshot,
+    why,
+)
 from kube32_sim.arguments.parser import PROGRAM, Commands, Parser
 from kube32_sim.version import VERSION
 
@@ -21,6 +34,8 @@ COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "why": why.add,
     "clock": clock.add,
     "snapshot": snapshot.add,
+    "fork": fork.add,
+    "diff": diff.add,
     "record": record.add,
     "replay": replay.add,
     "scenario": scenario.add,

@@ -16,7 +16,7 @@ def add(commands: Commands) -> None:
         "Exit codes: 0 pods went where they should; 1 some did not, or it could not be played.\n\n"
         "examples:\n"
         "  %(prog)s incident.jsonl                             # as they went when it was recorded?\n"
-        "  %(prog)s incident.jsonl --eviction-timeout 5m       # and with other options?\n"
+        "  %(prog)s incident.jsonl --scheduler-profile kestrel # and by other rules?\n"
         "  %(prog)s incident.jsonl --write-golden placements.jsonl\n"
         "  %(prog)s incident.jsonl --golden placements.jsonl   # in CI\n"
         "  %(prog)s audit.log --nodes esp32-s3=20",
@@ -38,6 +38,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--nodes", metavar="N", help="boards besides those of the state, as `serve` has them")
     parser.add_argument("--board", metavar="NAME", help="kind of these boards")
     parser.add_argument("--controllers", metavar="LIST", help="control loops to run, as `serve` has them")
+    parser.add_argument("--scheduler-profile", metavar="NAME", help="rules of the scheduler, as `serve` has them")
     parser.add_argument("--eviction-timeout", type=duration, metavar="D", help="as `serve` has it")
     parser.add_argument("--default-toleration-seconds", type=int, metavar="N", help="as `serve` has it")
     parser.add_argument("--settle", type=duration, default=0.0, metavar="D", help="let so much time pass at the end")

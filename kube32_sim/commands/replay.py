@@ -24,7 +24,7 @@ from kube32_sim.terminal import printable, tell
 
 JsonObject = dict[str, Any]
 
-_OPTIONS = ("nodes", "board", "controllers", "eviction_timeout", "default_toleration_seconds")
+_OPTIONS = ("nodes", "board", "controllers", "scheduler_profile", "eviction_timeout", "default_toleration_seconds")
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,11 +69,16 @@ class Board:
         self._unset_renewal: Callable[[], None] = lambda: None
         self._unset_alarm: Callable[[], None] = lambda: None
         self._fault, self._fault_since = "", 0.0
+        self._resumes = False
         self.registered, self.tried = asyncio.Event(), asyncio.Event()
         self.refusal = ""
         self._tasks: list[asyncio.Task[None]] = []
 
-    def start(self) -> None:
+    def start(self, *, resumes: bool = False) -> None:
+        """resumes: the Node, its Lease and its pods are as a board has left them a moment ago: none of it is written
+        anew, and everything falls due when it would have.
+        """
+        self._resumes = resumes
         self._recorder.start()
         self._spawn(self._work(), "work")
 
@@ -96,7 +101,8 @@ class Board:
         self.refusal = ""
         self.registered.set()
         self.tried.set()
-        self._report_at = self._clock.now() + self._first(self._pace.report)
+        if not self._resumes:
+            self._report_at = self._clock.now() + self._first(self._pace.report)
         self._spawn(self._renew(), "lease")
         self._spawn(self._node.follow(self._register), "node")
         self._spawn(self._follow_pods(), "pods")
@@ -125,6 +131,14 @@ class Board:
         pods = await self._client.list(PODS, field_selector=self._mine)
         self._pods.replace_all(pods.items)
         self._pods.resume_all()
+        if self._resumes:
+            known = await self._node.resume(self._pods.free())
+            if known is not None:
+                reported, renewed = known
+                self._told = reported > 0
+                self._report_at, self._renew_at = reported + self._pace.report, renewed + self._renew_every
+                return
+            self._resumes = False
         await self._node.register(self._pods.free())
 
     def _first(self, interval: float) -> float:
@@ -135,7 +149,9 @@ class Board:
         return interval * (5 + self._ids.integer(5)) / 10
 
     async def _renew(self) -> None:
-        self._renew_at = self._clock.now() + self._first(self._renew_every)
+        if not self._resumes or self._renew_at <= self._clock.now():
+            self._renew_at = self._clock.now() + self._first(self._renew_every)
+        self._resumes = False
         self._unset_renewal = self._clock.call_at(self._renew_at, self._time_to_renew)
         while True:
             await self._renewal.wait()

@@ -11,7 +11,7 @@ from kube32_sim.api.errors import ApiError, already_exists
 from kube32_sim.api.requests import Amounts
 from kube32_sim.api.steering import FAULT, FAULTS, problems
 from kube32_sim.client import LEASES, NODES, Client, WatchEvent
-from kube32_sim.clock import Clock, rfc3339, rfc3339_micro
+from kube32_sim.clock import Clock, parse_time, rfc3339, rfc3339_micro
 from kube32_sim.kubelet.boards import Profile
 from kube32_sim.kubelet.follow import follow
 from kube32_sim.kubelet.node_object import (
@@ -33,6 +33,7 @@ from kube32_sim.storage.interface import Heartbeat, Pulse
 JsonObject = dict[str, Any]
 
 COMPONENT = "kubelet"
+EARLIEST = "1970-01-01T00:00:00Z"
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +99,34 @@ class NodeKeeper:
         self._recorder.record(Emit(about, "Normal", "Starting", "Starting kubelet.", COMPONENT))
         self._complaints = []
         self._complain(node)
+
+    async def resume(self, free: Amounts) -> tuple[float, float] | None:
+        """Go on as the board that was here a moment ago; answers when that reported last, and when it renewed.
+
+        0.0 for a report that says something else than there is to say now.  None where there is no Lease: then it is to
+        register.  A Node that has gone meanwhile stays away.
+        """
+        try:
+            node = await self._client.get(NODES, "", self.name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            self._hold(None)
+            return 0.0, 0.0
+        self._complaints = problems("Node", node["metadata"])
+        self.fault = fault_of(node)
+        told = last_report(node, free)
+        self.reported = free if told else None
+        self._hold(node)
+        if self.fault:
+            return parse_time(told or EARLIEST), 0.0
+        try:
+            lease = await self._client.get(LEASES, LEASE_NAMESPACE, self.name)
+            renewed = parse_time(lease["spec"]["renewTime"])
+        except (ApiError, KeyError, TypeError, ValueError):
+            return None
+        self._hold_lease(lease)
+        return parse_time(told or EARLIEST), renewed
 
     async def _take_over(self, node: JsonObject, free: Amounts, now: float) -> JsonObject:
         """It may have been another kind of board before."""

@@ -51,7 +51,11 @@ def description(node: JsonObject) -> str:
 
 def profile_of(node: JsonObject) -> Profile | None:
     """As what a node is run by its annotation; None where it has none that can be read."""
-    text = (node["metadata"].get("annotations") or {}).get(RUNS_AS, "")
+    return described_by((node["metadata"].get("annotations") or {}).get(RUNS_AS, ""), node)
+
+
+def described_by(text: str, node: JsonObject) -> Profile | None:
+    """As what a node is run by such a description; None where it cannot be read."""
     known = profiles().get(text)
     if known is not None:
         return known

@@ -228,6 +228,8 @@ def _condition(old: JsonObject | None, wanted: Condition, generation: Any, now: 
     }
     if generation:
         condition["observedGeneration"] = generation
+    if old is not None and "lastProbeTime" in old:  # as it is stored; left out it would count as a difference
+        condition["lastProbeTime"] = old["lastProbeTime"]
     if wanted.reason:
         condition["reason"] = wanted.reason
     if wanted.message:

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import CLOCKS, Client, JsonObject, Unreachable
-from kube32_sim.clock import Clock, RealClock, VirtualClock
+from kube32_sim.clock import Clock, RealClock, VirtualClock, turn
 from kube32_sim.ids import Ids
 from kube32_sim.kubeconfig import Access
 from kube32_sim.kubelet.agent import RENEWALS, Board, Pace
@@ -18,6 +18,9 @@ from kube32_sim.kubelet.played import profile_of
 
 START_EVERY = 0.003
 """Seconds between two boards of a process, so that a thousand do not all register in one moment."""
+
+RESUMED = 4
+"""Boards that go on in one turn."""
 
 PATIENCE = 5.0
 """Seconds of real time in which another board should have come, where boards are waited for that may never come."""
@@ -67,6 +70,18 @@ class Boards:
         self._boards += new
         await self._begin(new)
         return len(new)
+
+    async def resume(self, nodes: Iterable[tuple[str, Profile]]) -> None:
+        """Go on with nodes where others have left them a moment ago; nothing is written for that.
+
+        Answers when all have begun to: some at a time, for they may be many.
+        """
+        for number, (name, profile) in enumerate(nodes, 1):
+            board = self._board(name, profile)
+            self._boards.append(board)
+            board.start(resumes=True)
+            if number % RESUMED == 0:
+                await turn()
 
     async def _begin(self, boards: Sequence[Board]) -> None:
         """Who starts them must not depend on what others make of their writes: webhooks, policies, quotas."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 from kube32_sim.clock import RealClock
 
@@ -74,9 +75,18 @@ class SchedulingMeter:
         histogram.observe(seconds)
 
 
-class Meters:
-    """Of one simulator.  loops: by name, as `--controllers` has them."""
+class Waiting(Protocol):
+    """A scheduler, as far as it is told of."""
 
-    def __init__(self) -> None:
+    profile: str
+    cache: Any
+    """Its `waiting` are the pods without a node."""
+
+
+class Meters:
+    """Of one simulator.  loops: by name, as `--controllers` has them.  scheduler: None where it is switched off."""
+
+    def __init__(self, scheduler: Waiting | None = None) -> None:
+        self.scheduler = scheduler
         self.loops: dict[str, LoopMeter] = {}
         self.scheduling = SchedulingMeter()

@@ -21,8 +21,7 @@ Seats = Callable[[], Mapping[str, int]]
 
 class Metrics:
     """leads: whether this process is the leader; None where none is elected.  refused: how many requests met a bound,
-    by status code.  inflight: requests that are worked on, by kind.  waiting: pods without a node, None where the
-    scheduler is switched off.  profile: the scheduler's.
+    by status code.  inflight: requests that are worked on, by kind.
     """
 
     def __init__(
@@ -35,13 +34,10 @@ class Metrics:
         leads: Callable[[], bool | None] = lambda: None,
         refused: Mapping[int, int] = MappingProxyType({}),
         inflight: Seats = dict,
-        waiting: Callable[[], int | None] = lambda: None,
-        profile: str = "kube32",
     ) -> None:
         self._store, self._hub, self._clock = store, hub, clock
         self._traffic, self._meters = traffic, meters
         self._leads, self._refused, self._inflight = leads, refused, inflight
-        self._waiting, self._profile = waiting, profile
 
     def text(self) -> str:
         parts = (
@@ -107,8 +103,8 @@ class Metrics:
         yield from family("kube32_sim_clock_seconds", "gauge", about, [(labels, self._clock.now())])
 
     def _scheduler(self) -> Iterator[str]:
-        meter = self._meters.scheduling
-        profile = {"profile": self._profile}
+        meter, scheduler = self._meters.scheduling, self._meters.scheduler
+        profile = {"profile": scheduler.profile if scheduler is not None else ""}
         yield from family(
             "scheduler_schedule_attempts_total",
             "counter",
@@ -120,8 +116,8 @@ class Metrics:
             "How long attempts take, in seconds of the machine's time.",
             ((labelled({**profile, "result": result}), one) for result, one in sorted(meter.durations.items())),
         )
-        if (waiting := self._waiting()) is not None:
-            about = "Number of pods that wait for a node."
+        if scheduler is not None:
+            about, waiting = "Number of pods that wait for a node.", len(scheduler.cache.waiting)
             yield from family("scheduler_pending_pods", "gauge", about, [('queue="unschedulable"', waiting)])
 
     def _loops(self) -> Iterator[str]:

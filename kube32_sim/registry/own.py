@@ -3,23 +3,30 @@
 `clocks` is such a type.  Rows without storage that can be read are served from here; so are POSTs to subresources of
 theirs.  (What only answers a POST, as SubjectAccessReview does, has nothing to be read: `server/virtual`.)  `snapshots`
 only answers a POST, too, but somebody else makes the answer (`importing`).
+
+Objects of some types are made and removed by clients, too (`Makes`): what they stand for comes and goes with them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from itertools import count
+from typing import Protocol, runtime_checkable
 
 from kube32_sim.api import errors
 from kube32_sim.api.meta import object_key
+from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.resources import ResourceType
+from kube32_sim.api.validation import names
+from kube32_sim.registry.asked import Asked, Result
+from kube32_sim.registry.deletion import check_preconditions
 from kube32_sim.registry.reading import Page, decode_continue
 from kube32_sim.storage.interface import JsonObject, Store
 from kube32_sim.storage.objects import Decoded, StoredObject
 from kube32_sim.storage.watching import Selection
 
-if TYPE_CHECKING:
-    from kube32_sim.registry.asked import Asked
+_CHOSEN = ("labels", "annotations")
+"""What of the metadata of a new object, besides its name, is its maker's."""
 
 
 class OwnType(Protocol):
@@ -30,6 +37,23 @@ class OwnType(Protocol):
 
     async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
         """The answer to a POST to a subresource of an object, with apiVersion and kind.  Raises ApiError."""
+
+
+@runtime_checkable
+class Makes(Protocol):
+    """What a type has besides whose row says `create` and `delete`.
+
+    Names, uids and preconditions are looked at by `Own`, as for stored types.  Both raise ApiError.
+    """
+
+    async def create(self, asked: Asked, obj: JsonObject) -> JsonObject:
+        """The new object, without apiVersion and kind, or for a dry run what it would be.
+
+        obj: as it was sent, with a name that can be one and that nothing has, and metadata of the sender's choice only.
+        """
+
+    async def delete(self, asked: Asked) -> None:
+        """Of an object that there is."""
 
 
 Answering = Callable[["Asked", JsonObject], Awaitable[JsonObject]]
@@ -68,6 +92,48 @@ class Own:
             decode_continue(continue_token)
             return Page([], self._store.revision)
         return Page([one for one in self._objects(row) if selection.matches(one)], self._store.revision)
+
+    async def create(self, asked: Asked, obj: JsonObject) -> Result:
+        """Raises ApiError: 405 where a type takes none, 422 for its name, 409 where there is one of the name."""
+        row = asked.row
+        made = self._makes(row, "create")
+        metadata = obj.setdefault("metadata", {})
+        if metadata.get("resourceVersion"):
+            raise errors.bad_request("resourceVersion should not be set on objects to be created")
+        name = metadata.get("name") or ""
+        prefix = "" if name else metadata.get("generateName") or ""
+        problems = names.dns1123_subdomain(name or prefix, prefix=not name) if name or prefix else []
+        failures = [errors.invalid_value("metadata.name", name or prefix, why) for why in problems]
+        if not name and not prefix:
+            failures = [errors.required("metadata.name", "name or generateName is required")]
+        if failures:
+            raise errors.invalid(row.group, row.kind, name, failures)
+        obj["metadata"] = {field: metadata[field] for field in _CHOSEN if metadata.get(field)}
+        asked = asked._replace(name=name or self._free_name(asked, prefix))
+        obj["metadata"]["name"] = asked.name
+        if any(one.key == asked.key for one in self._objects(row)):
+            raise errors.already_exists(row.group, row.plural, asked.name)
+        return Result(None, await made.create(asked, obj), created=True)
+
+    async def delete(self, asked: Asked, options: DeleteOptions) -> Result:
+        row = asked.row
+        made = self._makes(row, "delete")
+        last = self.get(asked)
+        check_preconditions(row, asked.name, last.object()["metadata"], options)
+        if not options.dry_run:
+            await made.delete(asked)
+        return Result(None, last.copy(), removed=True)
+
+    def _makes(self, row: ResourceType, verb: str) -> Makes:
+        served = self._types.get((row.group, row.plural))
+        if not isinstance(served, Makes):
+            raise errors.method_not_supported(row.group, row.plural, verb, "they cannot be written")
+        return served
+
+    def _free_name(self, asked: Asked, prefix: str) -> str:
+        """The lowest number that makes a name nobody has."""
+        there = {one.name for one in self._objects(asked.row)}
+        return next(name for number in count(1) if (name := f"{prefix}{number}") not in there)
 
     async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
         self.get(asked)

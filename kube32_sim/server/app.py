@@ -23,6 +23,7 @@ from kube32_sim.server.browsers import harden
 from kube32_sim.server.connections import MOST_HEADERS, Connection, Connections, probe
 from kube32_sim.server.handler import Handler
 from kube32_sim.server.tls_site import TlsSite
+from kube32_sim.server.waking import Waking
 
 SHUTDOWN_SECONDS = 1.0
 BACKLOG = 4096
@@ -60,7 +61,7 @@ def request_factory(clock: Clock, largest: int) -> Callable[..., web.BaseRequest
 class _Server(web.Server):
     """aiohttp's, with connections that know their bounds."""
 
-    def __init__(self, handler: Handler, clock: Clock, limits: Limits) -> None:
+    def __init__(self, handler: Handler | Waking, clock: Clock, limits: Limits) -> None:
         super().__init__(
             handler,
             request_factory=request_factory(clock, limits.max_request_body_bytes),
@@ -82,7 +83,7 @@ class _Server(web.Server):
 
 
 class ApiServer:
-    def __init__(self, handler: Handler, clock: Clock, limits: Limits = DEFAULTS) -> None:
+    def __init__(self, handler: Handler | Waking, clock: Clock, limits: Limits = DEFAULTS) -> None:
         self._handler = handler
         self._clock = clock
         self._limits = limits
@@ -106,7 +107,8 @@ class ApiServer:
 
     async def stop(self) -> None:
         """End open watches, let running requests finish, close."""
-        self._handler.streams.close()
+        if self._handler.streams is not None:
+            self._handler.streams.close()
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None

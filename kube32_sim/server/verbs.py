@@ -219,6 +219,9 @@ class Verbs:
     async def _create(self, call: Call) -> web.StreamResponse:
         wanted = options.create_options(call.query)
         obj, warnings = await self._body(call, wanted.field_validation)
+        if not call.row.stored and "get" in call.row.verbs:
+            result = await self._registry.own.create(call.asked(wanted), obj)
+            return self._result(call, replace(result, warnings=warnings))
         if not call.row.stored:
             answered = await virtual.answer(self._registry, call.asked(wanted), obj, call.user, self._tokens)
             return self._plain(call, answered, 201, warnings)
@@ -270,7 +273,8 @@ class Verbs:
 
     async def _delete(self, call: Call) -> web.StreamResponse:
         wanted = await self._delete_options(call)
-        result = await self._registry.delete(call.asked(), wanted)
+        doing = self._registry if call.row.stored else self._registry.own
+        result = await doing.delete(call.asked(), wanted)
         if not result.removed or call.row.strategy.returns_deleted:
             return self._result(call, result)
         return self._plain(call, success(call.row, call.info.name, result.object()), 200, result.warnings)

@@ -83,6 +83,7 @@ ANSWERED: Mapping[Key, str] = {
     ("sim.kube32.io", "clocks"): "tells the cluster's time and moves a virtual clock",
     ("sim.kube32.io", "recordings"): "tells what clients write and where pods go",
     ("sim.kube32.io", "explanations"): "tells why a pod is where it is",
+    ("sim.kube32.io", "forks"): "branches the cluster, with a server of its own",
     ("sim.kube32.io", "snapshots"): "loads the state of another cluster",
 }
 """Nothing is stored, a request is answered."""

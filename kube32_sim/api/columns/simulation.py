@@ -17,6 +17,11 @@ def _clock(obj: JsonObject) -> Sequence[Cell]:
     return name_of(obj), status.get("mode", ""), status.get("now", "")
 
 
+def _fork(obj: JsonObject) -> Sequence[Cell]:
+    status = section(obj, "status")
+    return name_of(obj), status.get("server", ""), status.get("revision", ""), status.get("forkedAt", "")
+
+
 COLUMNS = {
     (own.GROUP, "Clock"): Columns(
         (
@@ -25,5 +30,14 @@ COLUMNS = {
             text("Now", "The time by this clock."),
         ),
         _clock,
+    ),
+    (own.GROUP, "Fork"): Columns(
+        (
+            NAME,
+            text("Server", "Where it is served."),
+            text("Revision", "The resourceVersion from which it goes its own way."),
+            text("Forked", "What time it was then, by the clocks of both."),
+        ),
+        _fork,
     ),
 }
