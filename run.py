@@ -5,6 +5,7 @@
     python3 run.py kubelet [OPTION]...    run simulated boards in a process of their own
     python3 run.py preview [OPTION]...    tell where the pods of manifests would go
     python3 run.py clock   ACTION...      tell the time of a running simulator, or move it on
+    python3 run.py faults  ACTION...      let boards break, and requests of clients fail
     python3 run.py snapshot ACTION...     save the state of a cluster in a file, or load it
     python3 run.py test    [OPTION]...    run the whole test suite (options are pytest's)
 

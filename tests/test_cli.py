@@ -44,12 +44,12 @@ def told(arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
     [
         (
             "servee",
-            "argument COMMAND: invalid choice: 'servee' (choose from serve, kubelet, preview, clock, snapshot); "
-            "did you mean 'serve'?",
+            "argument COMMAND: invalid choice: 'servee' (choose from serve, kubelet, preview, clock, faults, "
+            "snapshot); did you mean 'serve'?",
         ),
         (
             "tests",
-            "argument COMMAND: invalid choice: 'tests' (choose from serve, kubelet, preview, clock, snapshot)",
+            "argument COMMAND: invalid choice: 'tests' (choose from serve, kubelet, preview, clock, faults, snapshot)",
         ),
         ("clock status", "argument ACTION: invalid choice: 'status' (choose from show, advance); did you mean 'show'?"),
         (
@@ -75,9 +75,8 @@ def test_started_by_run_py_it_knows_the_commands_of_that(
     typed: str, meant: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(PROGRAM, "python3 run.py")
-    problem = (
-        f"argument COMMAND: invalid choice: '{typed}' (choose from serve, kubelet, preview, clock, snapshot, test)"
-    )
+    known = "serve, kubelet, preview, clock, faults, snapshot, test"
+    problem = f"argument COMMAND: invalid choice: '{typed}' (choose from {known})"
     assert told(typed, capsys) == f"{problem}; did you mean '{meant}'?"
 
 

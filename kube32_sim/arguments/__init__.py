@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from kube32_sim.arguments import clock, kubelet, preview, serve, snapshot
+from kube32_sim.arguments import clock, faults, kubelet, preview, serve, snapshot
 from kube32_sim.arguments.parser import PROGRAM, Commands, Parser
 from kube32_sim.version import VERSION
 
@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "kubelet": kubelet.add,
     "preview": preview.add,
     "clock": clock.add,
+    "faults": faults.add,
     "snapshot": snapshot.add,
 }
 """What adds each command, in the order in which a help lists them."""
