@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from kube32_controllers.scheduler import Scheduler
 
 from kube32_sim.api.admission import AdmissionConfig
+from kube32_sim.api.errors import ApiError
 from kube32_sim.api.own import GROUP
 from kube32_sim.client import CLOCKS
-from kube32_sim.options import ServeOptions
+from kube32_sim.clock import Clock
+from kube32_sim.options import OptionError, ServeOptions
+from kube32_sim.registry import fault_scenarios
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.clocks import Clocks
 from kube32_sim.registry.computed import COMPUTED
+from kube32_sim.registry.fault_scenarios import FaultScenarios
 from kube32_sim.registry.hooks import WriteHooks
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject
@@ -46,6 +50,7 @@ class Parts:
     hooks: WriteHooks
     scheduler: Scheduler | None
     alone: Alone
+    faults: FaultScenarios
 
 
 def admission_config(options: ServeOptions) -> AdmissionConfig:
@@ -61,6 +66,22 @@ def admission_config(options: ServeOptions) -> AdmissionConfig:
     )
 
 
+def made_faults(options: ServeOptions, clock: Clock) -> FaultScenarios:
+    """Faults of the API: none, unless a file has a scenario.  Raises OptionError, which names what is wrong with it."""
+    faults = FaultScenarios(clock)
+    if options.faults is not None:
+        from kube32_sim.api.fault_scenarios import decoded, problem
+        from kube32_sim.special_files import read_patiently
+
+        try:
+            faults.set(decoded(read_patiently(options.faults)))
+        except OSError as error:
+            raise OptionError(f"--faults {options.faults}: {error.strerror}") from error
+        except ApiError as error:
+            raise OptionError(f"--faults {options.faults}: {problem(error)}") from error
+    return faults
+
+
 def serve_own_types(parts: Parts) -> Sequence[Stoppable]:
     """Let the registry answer for the group `sim.kube32.io`; answers what is to be stopped with the server.
 
@@ -70,6 +91,8 @@ def serve_own_types(parts: Parts) -> Sequence[Stoppable]:
     clocks = Clocks(registry.clock, registry.ids, registry.store.keep_time)
     registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
     registry.own.answer(GROUP, "snapshots", _Loading(parts).post)
+    registry.own.serve(GROUP, fault_scenarios.PLURAL, parts.faults)
+    registry.own.answer(GROUP, fault_scenarios.PLURAL, parts.faults.create)
     return (clocks,)
 
 

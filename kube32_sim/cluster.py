@@ -23,7 +23,7 @@ from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.customs.naming import DEFINITIONS
 from kube32_sim.api.resources import ResourceTable
 from kube32_sim.api.users import ADMIN, User, service_account
-from kube32_sim.assembling import Parts, Stoppable, admission_config, serve_own_types
+from kube32_sim.assembling import Parts, Stoppable, admission_config, made_faults, serve_own_types
 from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints, make_roles, rules_writer
 from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.durations import format_duration, seconds_of
@@ -143,7 +143,8 @@ class Cluster:
             authorizer=self._authorizer(),
         )
         self.registry.signing_key = await signing_key(self.store, options.store_place)
-        own = serve_own_types(Parts(options, self.registry, hooks, scheduler, self._alone))
+        self.faults = made_faults(options, self.clock)
+        own = serve_own_types(Parts(options, self.registry, hooks, scheduler, self._alone, self.faults))
         hooks.follow(self.store, self.clock)
         self._ask_others(table)
         self.client = LocalClient(self.registry, self.hub)
@@ -205,7 +206,7 @@ class Cluster:
         tokens = Tokens(self._known, self.clock.now, self.registry.lookup, self.registry.signing_key)
         certificates = ClientCertificates() if options.client_ca_file is not None else None
         authenticator = Authenticator(tokens, certificates, origins_of(options))
-        handler = Handler(self.registry, hub, authenticator, documents, options.limits, refusals)
+        handler = Handler(self.registry, hub, authenticator, documents, options.limits, refusals, self.faults)
         self._customs = CustomTypes(self.registry, handler.streams.end_of)
         self.hooks.after(DEFINITIONS, self._customs.follow)
         if self.store.optimistic:

@@ -44,6 +44,7 @@ ALLOWED = {
     "kube32_sim/server/client_certificates.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/documents.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/streaming.py": {"kube32_sim.clock.RealClock", "asyncio.timeout"},
+    "kube32_sim/server/faults.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/refusals.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/tls_site.py": {"asyncio.timeout"},
     "kube32_sim/server/inflight.py": {"call_later", "time", "asyncio.timeout"},

@@ -36,6 +36,10 @@ def add(commands: Commands) -> None:
     _add_access(parser.add_argument_group("who may call"))
     _add_boards(parser.add_argument_group("boards"))
     _add_control_plane(parser.add_argument_group("control plane"))
+    faults = parser.add_argument_group("faults")
+    faults.add_argument(
+        "--faults", type=Path, metavar="FILE", help="let requests fail as a FaultScenario in this file says"
+    )
     replicas = parser.add_argument_group("replicas")
     add_election(replicas, duration)
     add_etcd_access(replicas)

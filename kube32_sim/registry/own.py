@@ -8,7 +8,7 @@ only answers a POST, too, but somebody else makes the answer (`importing`).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from kube32_sim.api import errors
 from kube32_sim.api.meta import object_key
@@ -30,6 +30,16 @@ class OwnType(Protocol):
 
     async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
         """The answer to a POST to a subresource of an object, with apiVersion and kind.  Raises ApiError."""
+
+
+class Writable(OwnType, Protocol):
+    """One whose objects can be written, where its row has the verbs."""
+
+    async def update(self, asked: Asked, obj: JsonObject) -> JsonObject:
+        """The answer to a PUT, or a PATCH that comes to `obj`, with apiVersion and kind.  Raises ApiError."""
+
+    async def delete(self, asked: Asked, *, dry_run: bool) -> None:
+        """Of an object that there is.  Raises ApiError."""
 
 
 Answering = Callable[["Asked", JsonObject], Awaitable[JsonObject]]
@@ -72,6 +82,18 @@ class Own:
     async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
         self.get(asked)
         return await self._types[asked.row.group, asked.row.plural].post(asked, obj)
+
+    async def update(self, asked: Asked, obj: JsonObject) -> JsonObject:
+        return await self._writable(asked).update(asked, obj)
+
+    async def delete(self, asked: Asked, *, dry_run: bool) -> StoredObject:
+        """Answers the object as it was."""
+        before = self.get(asked)
+        await self._writable(asked).delete(asked, dry_run=dry_run)
+        return before
+
+    def _writable(self, asked: Asked) -> Writable:
+        return cast(Writable, self._types[asked.row.group, asked.row.plural])
 
     def _objects(self, row: ResourceType) -> Iterable[StoredObject]:
         served = self._types.get((row.group, row.plural))

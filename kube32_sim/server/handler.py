@@ -17,6 +17,7 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.api.paths import Query, RequestInfo
 from kube32_sim.limits import DEFAULTS, Limits
 from kube32_sim.option_fields import flag
+from kube32_sim.registry.fault_scenarios import FaultScenarios, Running
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server import impersonation, openid
 from kube32_sim.server.accidents import tell_accident
@@ -52,6 +53,7 @@ class Handler:
         documents: Documents,
         limits: Limits = DEFAULTS,
         refusals: Refusals | None = None,
+        faults: FaultScenarios | None = None,
     ) -> None:
         self._registry = registry
         self._authenticator = authenticator
@@ -61,6 +63,7 @@ class Handler:
         self._verbs = Verbs(registry, hub, self.streams, authenticator.tokens)
         self.inflight = Inflight(limits)
         self._largest = limits.max_request_body_bytes
+        self._faults = faults or FaultScenarios(registry.clock)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         accept = request.headers.get("Accept", "")
@@ -110,7 +113,10 @@ class Handler:
             call.stream_headers.add(*warning(text))
         try:
             demand_creation(self._registry, call)
-            response = await self.inflight.run(call, accept, self._work)
+            if self._faults.running is None:
+                response = await self.inflight.run(call, accept, self._work)
+            else:
+                response = await self._faulty(self._faults.running, call, accept)
         except ApiError as error:
             if call.info.verb not in READING and not isinstance(error, Unavailable):
                 await self._registry.store.kept(self._registry.store.revision)
@@ -131,6 +137,11 @@ class Handler:
                 continue
             if await self._verbs.kept(call, response):
                 return response
+
+    async def _faulty(self, running: Running, call: Call, accept: str) -> web.StreamResponse:
+        from kube32_sim.server.faults import under_faults
+
+        return await under_faults(running, call, lambda: self.inflight.run(call, accept, self._work))
 
     # what is not about resources
 

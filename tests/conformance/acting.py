@@ -81,6 +81,7 @@ ANSWERED: Mapping[Key, str] = {
     ("authorization.k8s.io", "selfsubjectrulesreviews"): _REVIEWED,
     ("authorization.k8s.io", "subjectaccessreviews"): _REVIEWED,
     ("sim.kube32.io", "clocks"): "tells the cluster's time and moves a virtual clock",
+    ("sim.kube32.io", "faultscenarios"): "makes requests fail, late or cut off, for clients to be tried with",
     ("sim.kube32.io", "snapshots"): "loads the state of another cluster",
 }
 """Nothing is stored, a request is answered."""
