@@ -6,6 +6,7 @@
     python3 run.py preview [OPTION]...    tell where the pods of manifests would go
     python3 run.py why     pod/NAME       tell why a pod is where it is, or is not
     python3 run.py clock   ACTION...      tell the time of a running simulator, or move it on
+    python3 run.py faults  ACTION...      let boards break, and requests of clients fail
     python3 run.py snapshot ACTION...     save the state of a cluster in a file, or load it
     python3 run.py record FILE            record what clients do to a running simulator
     python3 run.py replay FILE            play a recording, and compare where pods go

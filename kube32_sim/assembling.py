@@ -14,11 +14,14 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.own import GROUP
 from kube32_sim.client import CLOCKS, FORKS
-from kube32_sim.options import ServeOptions
+from kube32_sim.clock import Clock
+from kube32_sim.options import OptionError, ServeOptions
 from kube32_sim.recording.tape import Tape
+from kube32_sim.registry import fault_scenarios
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.clocks import Clocks
 from kube32_sim.registry.computed import COMPUTED
+from kube32_sim.registry.fault_scenarios import FaultScenarios
 from kube32_sim.registry.hooks import WriteHooks
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject
@@ -56,6 +59,7 @@ class Parts:
     alone: Alone
     tape: Tape
     forking: Forking
+    faults: FaultScenarios
 
 
 def admission_config(options: ServeOptions) -> AdmissionConfig:
@@ -89,6 +93,22 @@ def placing_options(options: ServeOptions) -> dict[str, str]:
     return {name: str(value) for name, value in values.items() if value is not None}
 
 
+def made_faults(options: ServeOptions, clock: Clock) -> FaultScenarios:
+    """Faults of the API: none, unless a file has a scenario.  Raises OptionError, which names what is wrong with it."""
+    faults = FaultScenarios(clock)
+    if options.faults is not None:
+        from kube32_sim.api.fault_scenarios import decoded, problem
+        from kube32_sim.special_files import read_patiently
+
+        try:
+            faults.set(decoded(read_patiently(options.faults)))
+        except OSError as error:
+            raise OptionError(f"--faults {options.faults}: {error.strerror}") from error
+        except ApiError as error:
+            raise OptionError(f"--faults {options.faults}: {problem(error)}") from error
+    return faults
+
+
 def serve_own_types(parts: Parts) -> Sequence[Stoppable]:
     """Let the registry answer for the group `sim.kube32.io`; answers what is to be stopped with the server.
 
@@ -100,6 +120,7 @@ def serve_own_types(parts: Parts) -> Sequence[Stoppable]:
     registry.own.answer(GROUP, "recordings", parts.tape.post)
     registry.own.answer(GROUP, "snapshots", _Loading(parts).post)
     registry.own.answer(GROUP, "explanations", _Explaining(parts).post)
+    registry.own.serve(GROUP, fault_scenarios.PLURAL, parts.faults)
     registry.own.serve(GROUP, "forks", parts.forking)
     return (clocks, parts.forking)
 

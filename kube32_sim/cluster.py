@@ -22,19 +22,24 @@ from kube32_controllers.scheduler import Scheduler
 
 from kube32_sim.api.allocation import Allocators
 from kube32_sim.api.authorization import Authorizer
-from kube32_sim.api.builtin import builtin_table
 from kube32_sim.api.customs.naming import DEFINITIONS
 from kube32_sim.api.resources import ResourceTable
-from kube32_sim.api.users import ADMIN, User, service_account
-from kube32_sim.assembling import Forking, Parts, Stoppable, admission_config, placing_options, serve_own_types
+from kube32_sim.api.users import service_account
+from kube32_sim.assembling import (
+    Forking,
+    Parts,
+    Stoppable,
+    admission_config,
+    made_faults,
+    placing_options,
+    serve_own_types,
+)
 from kube32_sim.bootstrap import API_SERVER, bootstrap, make_endpoints, make_roles, relocate, rules_writer
-from kube32_sim.clock import Clock, RealClock, VirtualClock
 from kube32_sim.durations import format_duration, seconds_of
 from kube32_sim.greeting import reachable
-from kube32_sim.ground import Credentials, Ground, tls_of
+from kube32_sim.ground import Credentials, Ground, stand, tls_of
 from kube32_sim.hosts import bracketed
-from kube32_sim.ids import Ids
-from kube32_sim.kept import administrator_token, reached, signing_key
+from kube32_sim.kept import signing_key
 from kube32_sim.kubeconfig import Access, write_kubeconfig
 from kube32_sim.leading import Candidate, Dormant, LocalBoards
 from kube32_sim.local_client import LocalClient
@@ -56,16 +61,16 @@ from kube32_sim.registry.tokens import Tokens
 from kube32_sim.registry.unfinished_types import UnfinishedTypes
 from kube32_sim.runtime.recorder import Recorder
 from kube32_sim.server.app import ApiServer
-from kube32_sim.server.authentication import Authenticator, read_tokens, token_to_show
+from kube32_sim.server.authentication import Authenticator
 from kube32_sim.server.client_certificates import ClientCertificates
 from kube32_sim.server.documents import CustomDefinitions, Documents
-from kube32_sim.server.exposure import check_exposure, warn_of_readers
+from kube32_sim.server.exposure import check_exposure
 from kube32_sim.server.handler import Handler
 from kube32_sim.server.inflight import Inflight
 from kube32_sim.server.origins import origins_of
 from kube32_sim.server.refusals import Refusals
-from kube32_sim.storage.interface import Storage, Store, Unavailable
-from kube32_sim.storage.opening import cannot_start, open_store
+from kube32_sim.storage.interface import Storage, Unavailable
+from kube32_sim.storage.opening import cannot_start
 from kube32_sim.storage.watching import Hub
 from kube32_sim.webhooks.dispatching import Dispatcher
 
@@ -76,21 +81,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-
-class _Closing:
-    """The end of a store, with the time that a virtual clock has reached: the last thing to stop."""
-
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store, self._clock = store, clock
-
-    async def stop(self) -> None:
-        try:
-            if self._clock.mode == VirtualClock.mode:
-                await self._store.keep_time(self._clock.now())
-        except Unavailable as error:
-            log.error("the time is not kept: %s", error)
-        await self._store.close()
 
 
 class Cluster:
@@ -125,7 +115,10 @@ class Cluster:
 
     async def _build(self) -> None:
         options, ground = self.options, self._ground
-        table = await self._stand() if ground is None else self._stand_on(ground)
+        stands = await stand(options) if ground is None else ground.standing()
+        self._stack += stands.ends
+        self.clock, self.store, self.ids, table = stands.clock, stands.store, stands.ids, stands.table
+        self._known, self._token = stands.known, stands.token
         self.hub = Hub(self.store, self.clock.gauge)
         shown = Hub(self.store, self.clock.gauge, kept=True) if self.store.deferred else self.hub
         scheduler = await make_scheduler(options, self.store, still=ground is not None)
@@ -156,8 +149,9 @@ class Cluster:
         self._forking = Forking(self._fork, self.registry, ground.room if ground else None)
         self.registry.signing_key = ground.credentials.key if ground else await signing_key(self.store, place)
         self._tape = Tape(self.store, self.clock, lambda: placing_options(options))
-        parts = Parts(options, self.registry, hooks, scheduler, self._alone, self._tape, self._forking)
-        own = serve_own_types(parts)
+        self.faults = made_faults(options, self.clock)
+        about = options, self.registry, hooks, scheduler
+        own = serve_own_types(Parts(*about, self._alone, self._tape, self._forking, self.faults))
         hooks.follow(self.store, self.clock)
         self._ask_others(table)
         self.client = LocalClient(self.registry, self.hub)
@@ -177,25 +171,6 @@ class Cluster:
         if options.kubeconfig is not None:
             write_kubeconfig(options.kubeconfig, self.access)
         self._ready = True
-
-    async def _stand(self) -> ResourceTable:
-        """On a store, a clock and ids of its own."""
-        options, virtual = self.options, self.options.clock == "virtual"
-        self.clock: Clock = VirtualClock() if virtual else RealClock()
-        table = builtin_table()
-        self.store: Store = await open_store(options.store_place, table, self.clock, options.limits)
-        self._stack.append(_Closing(self.store, self.clock))
-        if options.store_place.kind == "sqlite":
-            warn_of_readers("--store", options.store_place.path)
-        seed = options.seed if options.seed is not None else (0 if virtual else None)
-        self.ids = Ids(seed, reached(self.store))
-        self._known, self._token = await self._tokens()
-        return table
-
-    def _stand_on(self, ground: Ground) -> ResourceTable:
-        self.clock, self.store, self.ids = ground.clock, ground.store, ground.ids
-        self._known, self._token = ground.credentials.known, ground.credentials.token
-        return ground.table
 
     async def _bootstrap(self) -> None:
         """What every cluster has, from its start on; a fork has what its original had."""
@@ -240,9 +215,8 @@ class Cluster:
         tokens = Tokens(self._known, self.clock.now, self.registry.lookup, self.registry.signing_key)
         certificates = ClientCertificates() if options.client_ca_file is not None else None
         authenticator = Authenticator(tokens, certificates, origins_of(options))
-        handler = Handler(
-            self.registry, hub, authenticator, documents, options.limits, refusals, traffic, inflight, self._tape
-        )
+        seen = refusals, traffic, inflight, self._tape, self.faults
+        handler = Handler(self.registry, hub, authenticator, documents, options.limits, *seen)
         self._streams = handler.streams
         self._customs = CustomTypes(self.registry, self._streams.end_of)
         self.hooks.after(DEFINITIONS, self._customs.follow)
@@ -273,17 +247,6 @@ class Cluster:
         all_may = not options.authorization_mode
         known = [user.name for user in (self._known or {}).values()] if all_may else []
         return make_authorizer(options.authorization_modes, self.store, known, certified=all_may)
-
-    async def _tokens(self) -> tuple[dict[bytes, User] | None, str]:
-        """(the tokens that are known, or None for an open server; an administrator's token for the kubeconfig)."""
-        options = self.options
-        if options.token_file is not None:
-            tokens = read_tokens(options.token_file)
-            return tokens, token_to_show(tokens, options).decode()
-        if options.tls:
-            token = await administrator_token(self.store)
-            return {token.encode(): ADMIN}, token
-        return None, ""
 
     async def _start_duties(self, scheduler: Scheduler | None, table: ResourceTable) -> None:
         """Loops and boards: now, or when this process leads."""

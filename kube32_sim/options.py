@@ -212,6 +212,8 @@ class ServeOptions:
     service_node_port_range: str = "30000-32767"
     seed: int | None = None
     """Of generated names and uids; None: from the machine, or 0 on a virtual clock."""
+    faults: Path | None = None
+    """A file with faults of the API, from the start on."""
     limits: Limits = DEFAULTS
     """How much of anything the server takes; each of its fields is an option of the command line."""
     election: Election = ELECTION

@@ -48,12 +48,12 @@ ALLOWED = {
     "kube32_sim/registry/tokens.py": {"secrets.token_bytes"},
     "kube32_sim/server/authority.py": {"cryptography.x509.random_serial_number"},
     # people and programs outside, who live in real time
-    "kube32_sim/cluster.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/blocking/waiting.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/ground.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/client_certificates.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/documents.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/streaming.py": {"kube32_sim.clock.RealClock", "asyncio.timeout"},
+    "kube32_sim/server/faults.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/refusals.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/server/tls_site.py": {"asyncio.timeout"},
     "kube32_sim/server/inflight.py": {"call_later", "time", "asyncio.timeout"},

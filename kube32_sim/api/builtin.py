@@ -60,6 +60,7 @@ class _Version:
 _STATUS = (_Sub("status"),)
 _SCALE = (_Sub("scale", READ_WRITE, "Scale", "autoscaling", "v1"), *_STATUS)
 _CONTENT = ("create", "delete", "get", "list", "patch", "update", "watch")
+_UNWATCHED = ("create", "delete", "get", "list", "patch", "update")
 _OBJECT = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _EVENT_FIELDS = " ".join([*(f"involvedObject.{part}" for part in _OBJECT), "reason reportingComponent source type"])
 _NEW_EVENT_FIELDS = " ".join([*(f"regarding.{part}" for part in _OBJECT), "reason reportingController type"])
@@ -194,6 +195,7 @@ _OWN = (
     _Kind("Recording", namespaced=False, verbs=CREATE, stored=False),
     _Kind("Explanation", namespaced=False, verbs=CREATE, stored=False),
     _Kind("Fork", namespaced=False, verbs=("create", "delete", "get", "list"), stored=False),
+    _Kind("FaultScenario", namespaced=False, verbs=_UNWATCHED, stored=False),
     _Kind("Snapshot", namespaced=False, verbs=CREATE, stored=False),
 )
 _CRD = _Kind("CustomResourceDefinition", "crd crds", _EXTENSION, namespaced=False, subs=_STATUS, generation=True)

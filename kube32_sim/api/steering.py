@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from kube32_sim.durations import parse_duration
+
 PREFIX = "sim.kube32.io/"
 
 RUN_SECONDS = PREFIX + "run-seconds"
@@ -19,7 +21,42 @@ FAULT = PREFIX + "fault"
 RUNS_AS = PREFIX + "runs-as"
 """As what the simulator runs a node that came with a snapshot (`kubelet/played`)."""
 
-FAULTS = ("partitioned", "stopped")
+
+class Fault(NamedTuple):
+    """What is wrong with a board.  kind: one of `FAULTS`, "" for nothing.
+
+    seconds: of a brownout from one reset to the next; of a slow board what everything takes longer; else 0.
+    """
+
+    kind: str = ""
+    seconds: float = 0.0
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing that the board would say arrives."""
+        return self.kind in ("partitioned", "stopped")
+
+
+FAULTS = ("partitioned", "stopped", "brownout", "slow")
+_LASTING = {"brownout": (60.0, 10.0, 86400.0), "slow": (5.0, 0.001, 3600.0)}
+"""Faults that may have a duration: what it is unless given, at least and at most, in seconds."""
+NO_FAULT = Fault()
+FAULT_FORMS = "partitioned, stopped, brownout, brownout:D (10s to 24h), slow and slow:D (1ms to 1h)"
+
+
+def fault(text: str) -> Fault | None:
+    """`stopped`, `slow` or `slow:5s`; None for what is no fault."""
+    kind, colon, duration = text.partition(":")
+    if kind not in FAULTS or (colon and kind not in _LASTING):
+        return None
+    if kind not in _LASTING:
+        return Fault(kind)
+    usual, least, most = _LASTING[kind]
+    try:
+        lasts = parse_duration(duration) if colon else usual
+    except ValueError:
+        return None
+    return Fault(kind, lasts) if least <= lasts <= most else None
 
 
 def seconds(text: str) -> float | None:
@@ -54,7 +91,7 @@ KNOWN: Mapping[str, Mapping[str, Value]] = {
         LOG: Value(lambda text: True, "no text"),
     },
     "Node": {
-        FAULT: Value(lambda text: text in FAULTS, f"neither {' nor '.join(FAULTS)}"),
+        FAULT: Value(lambda text: fault(text) is not None, f"none of {FAULT_FORMS}"),
         RUNS_AS: Value(bool, "no kind of board, and no amounts"),
     },
 }

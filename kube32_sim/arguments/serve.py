@@ -38,6 +38,10 @@ def add(commands: Commands) -> None:
     control_plane = parser.add_argument_group("control plane")
     _add_loops(control_plane)
     _add_control_plane(control_plane)
+    faults = parser.add_argument_group("faults")
+    faults.add_argument(
+        "--faults", type=Path, metavar="FILE", help="let requests fail as a FaultScenario in this file says"
+    )
     replicas = parser.add_argument_group("replicas")
     add_election(replicas, duration)
     add_etcd_access(replicas)

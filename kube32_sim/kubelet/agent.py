@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from kube32_sim.api.steering import NO_FAULT, Fault
 from kube32_sim.client import PODS, Client, Unreachable, WatchEvent
 from kube32_sim.clock import Clock, turn
 from kube32_sim.ids import Ids
@@ -21,6 +22,7 @@ from kube32_sim.kubelet.boards import Profile
 from kube32_sim.kubelet.follow import attempt, follow
 from kube32_sim.kubelet.node_keeper import NodeKeeper
 from kube32_sim.kubelet.pod_keeper import FIRST_RETRY, LONGEST_RETRY, Entry, PodKeeper
+from kube32_sim.kubelet.resets import Resets
 from kube32_sim.runtime.recorder import Recorder
 
 JsonObject = dict[str, Any]
@@ -68,7 +70,8 @@ class Board:
         self._renew_at = 0.0
         self._unset_renewal: Callable[[], None] = lambda: None
         self._unset_alarm: Callable[[], None] = lambda: None
-        self._fault, self._fault_since = "", 0.0
+        self._fault, self._fault_since = NO_FAULT, 0.0
+        self._resets = Resets()
         self._resumes = False
         self.registered, self.tried = asyncio.Event(), asyncio.Event()
         self.refusal = ""
@@ -110,7 +113,10 @@ class Board:
             await self._wait_for_work()
             if self._node.fault != self._fault:
                 await self._fault_changed(self._node.fault)
-            for number, entry in enumerate(self._pods.due() if self._fault != "stopped" else (), 1):
+            await self._look_at_voltage()
+            for number, entry in enumerate(self._pods.due() if self._runs else (), 1):
+                if self._node.fault != self._fault:
+                    break  # it has changed while a slow board was late
                 await self._tend(entry)
                 if number % STRIDE == 0:
                     await turn()
@@ -175,17 +181,37 @@ class Board:
 
         await follow(self._client, self._clock, PODS, self._mine, listed, changed)
 
-    async def _fault_changed(self, fault: str) -> None:
+    @property
+    def _runs(self) -> bool:
+        return self._fault.kind != "stopped" and not self._resets.boots
+
+    async def _look_at_voltage(self) -> None:
+        """A brownout resets the chip, which boots then."""
+        now = self._clock.now()
+        if self._resets.begin(self._fault, now):
+            self._pods.halt()
+            self._node.boots = True
+        if self._resets.end(now):
+            self._pods.reset(self._resets.off)
+            self._pods.look_at_all()
+            await attempt(self._node.booted, f"booting {self.name}")
+
+    async def _fault_changed(self, fault: Fault) -> None:
         """A board is cut off or switched off, or back: then it catches up at once."""
         before, since = self._fault, self._fault_since
         self._fault, self._fault_since = fault, self._clock.now()
-        if before == "stopped":
+        if before.kind == "stopped":
             self._pods.power_cycle(since)
+        self._resets.changed(fault, self._clock.now())
+        self._node.boots = self._resets.boots
         self._pods.look_at_all()
         await attempt(self._node.renew, f"renewing the lease of {self.name}")
 
     async def _wait_for_work(self) -> None:
-        due = self._pods.next_due() if self._fault != "stopped" else None
+        due = self._resets.due()
+        pods_due = self._pods.next_due() if self._runs else None
+        if due is None or (pods_due is not None and pods_due < due):
+            due = pods_due
         at = self._report_at if due is None else min(due, self._report_at)
         self._unset_alarm = self._clock.call_at(at, lambda: self._time_to_work(due))
         try:
@@ -193,18 +219,19 @@ class Board:
         finally:
             self._unset_alarm()
 
-    def _time_to_work(self, pods_due: float | None) -> None:
-        """Pods are due, or it is time for a report: nothing has changed since the last one, or this were called off."""
+    def _time_to_work(self, due: float | None) -> None:
+        """It is time for pods, a reset, or a report, to which nothing has changed, or this were called off."""
         now = self._clock.now()
-        if (pods_due is not None and pods_due <= now) or not (self._told and self._node.report_at_once()):
+        if (due is not None and due <= now) or not (self._told and self._node.report_at_once()):
             self._wake.set()
             return
         self._report_at = now + self._pace.report
-        at = self._report_at if pods_due is None else min(pods_due, self._report_at)
-        self._unset_alarm = self._clock.call_at(at, lambda: self._time_to_work(pods_due))
+        at = self._report_at if due is None else min(due, self._report_at)
+        self._unset_alarm = self._clock.call_at(at, lambda: self._time_to_work(due))
 
     async def _tend(self, entry: Entry) -> None:
-        silent = bool(self._fault)
+        await self._node.lag()
+        silent = self._node.silent
         if await attempt(lambda: self._pods.tend(entry, silent=silent), f"pod on {self.name}"):
             entry.pause = FIRST_RETRY
         else:

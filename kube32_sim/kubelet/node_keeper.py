@@ -7,9 +7,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from kube32_sim.api import steering
 from kube32_sim.api.errors import ApiError, already_exists
 from kube32_sim.api.requests import Amounts
-from kube32_sim.api.steering import FAULT, FAULTS, problems
+from kube32_sim.api.steering import FAULT, NO_FAULT, Fault, problems
 from kube32_sim.client import LEASES, NODES, Client, WatchEvent
 from kube32_sim.clock import Clock, parse_time, rfc3339, rfc3339_micro
 from kube32_sim.kubelet.boards import Profile
@@ -17,6 +18,7 @@ from kube32_sim.kubelet.follow import follow
 from kube32_sim.kubelet.node_object import (
     CONDITIONS,
     LEASE_NAMESPACE,
+    boot_id,
     heartbeat,
     label_changes,
     last_report,
@@ -65,8 +67,12 @@ class NodeKeeper:
         """The revision of the last event."""
         self._lease: JsonObject | None = None
         """As last written; ours alone, as `node` is."""
-        self.fault = ""
-        """What is wrong with the board, by its Node's annotation: `partitioned`, `stopped` or nothing."""
+        self.fault = NO_FAULT
+        """What is wrong with the board, by its Node's annotation."""
+        self.boots = False
+        """It has been reset, and says nothing until it has booted."""
+        self._boot_id = ""
+        """Of the last reset, until it is reported."""
         self._node_pulse: Pulse | None = None
         self._lease_pulse: Pulse | None = None
         self._complaints: list[str] = []
@@ -86,7 +92,7 @@ class NodeKeeper:
             if error.reason != "AlreadyExists":
                 raise
             node = await self._client.get(NODES, "", self.name)
-            if fault_of(node):  # nothing of what it would say arrives
+            if fault_of(node).silent:  # nothing of what it would say arrives
                 self._hold_lease(None)
                 self._hold(node)
                 return
@@ -138,28 +144,49 @@ class NodeKeeper:
 
     def _whole_status(self, free: Amounts, node: JsonObject, now: float) -> JsonObject:
         """A Node that came with a snapshot keeps what it says of itself."""
+        boot = {"bootID": self._boot_id} if self._boot_id else {}
         if self.profile.described:
             status, gone = node_status(self.name, self.profile, free, node, now), resources_gone(node, self.profile)
+            status["nodeInfo"] |= boot
             return status | {field: status[field] | names for field, names in gone.items()}
-        return heartbeat(free, node, now)
+        return heartbeat(free, node, now) | ({"nodeInfo": boot} if boot else {})
 
     def renew_at_once(self) -> bool:
         """Renew the lease without waiting, if the client can (see `Client.pulse`); True too where none is to be."""
-        if self.node is None or self.fault:
+        if self.node is None or self.silent:
             return True
+        if self.fault.kind == "slow":
+            return False
         pulse = self._lease_pulse
         return pulse is not None and pulse.beat(rfc3339_micro(self._clock.now()))
 
     def report_at_once(self) -> bool:
         """Report that everything is as it was, without waiting, if the client can."""
         pulse = self._node_pulse
-        if pulse is None or self.fault or self.reported is None:
+        if pulse is None or self.silent or self.fault.kind == "slow" or self.reported is None:
             return False
         return pulse.beat(rfc3339(self._clock.now()))
 
+    @property
+    def silent(self) -> bool:
+        """Whether nothing that it would say arrives."""
+        return self.boots or self.fault.silent
+
+    async def lag(self) -> None:
+        """What everything takes longer on a slow board."""
+        if self.fault.kind == "slow":
+            await self._clock.sleep(self.fault.seconds)
+
+    async def booted(self) -> None:
+        """It has booted after a reset: report everything anew, under a boot ID of its own."""
+        self.boots, self.reported = False, None
+        self._boot_id = boot_id(self.name, self._clock.now())
+        await self.renew()
+
     async def renew(self) -> None:
         """One renewal of the lease; one that somebody removed or changed is made anew or read again."""
-        if self.node is None or self.fault:
+        await self.lag()
+        if self.node is None or self.silent:
             return
         if self._lease is not None:
             with suppress(ApiError):  # it was removed or changed by somebody: below
@@ -191,7 +218,8 @@ class NodeKeeper:
 
     async def report(self, free: Amounts) -> None:
         """Write what is free, and that the board is well; everything else too where the Node may not know it."""
-        if self.node is None or self.fault:
+        await self.lag()
+        if self.node is None or self.silent:
             return
         now = self._clock.now()
         status = self._whole_status(free, self.node, now) if self.reported is None else heartbeat(free, self.node, now)
@@ -207,6 +235,16 @@ class NodeKeeper:
         else:
             self.reported = free
             self._see(node)
+            self._tell_boot(node)
+
+    def _tell_boot(self, node: JsonObject) -> None:
+        """That it was reset, once the Node says so."""
+        boot, self._boot_id = self._boot_id, ""
+        if boot:
+            about = reference("v1", "Node", node)
+            self._recorder.record(Emit(about, "Normal", "Starting", "Starting kubelet.", COMPONENT))
+            why = f"Node {self.name} has been rebooted, boot id: {boot}"
+            self._recorder.record(Emit(about, "Warning", "Rebooted", why, COMPONENT))
 
     async def follow(self, register: Callable[[], Any]) -> None:
         """Follow the Node for ever.  A server that does not know it was started anew: `register` again."""
@@ -246,7 +284,7 @@ class NodeKeeper:
     def _hold(self, node: JsonObject | None) -> None:
         """The Node as it is now, and what follows from it."""
         self.node = node
-        self.fault = fault_of(node) if node is not None else ""
+        self.fault = fault_of(node) if node is not None else NO_FAULT
         self._node_pulse = None
         text = last_report(node, self.reported) if node is not None and self.reported is not None else ""
         if node is not None and text:
@@ -254,8 +292,8 @@ class NodeKeeper:
             self._node_pulse = self._client.pulse(NODES, "", self.name, node["metadata"]["resourceVersion"], heartbeat)
 
     def _complain(self, node: JsonObject) -> None:
-        """Tell what is newly wrong with the annotations; a board with a fault cannot."""
-        if self.fault:
+        """Tell what is newly wrong with the annotations; a board that is not heard cannot."""
+        if self.silent:
             return
         found = problems("Node", node["metadata"])
         for problem in found:
@@ -265,9 +303,9 @@ class NodeKeeper:
         self._complaints = found
 
 
-def fault_of(node: JsonObject) -> str:
-    fault: str = (node["metadata"].get("annotations") or {}).get(FAULT, "")
-    return fault if fault in FAULTS else ""
+def fault_of(node: JsonObject) -> Fault:
+    text = (node["metadata"].get("annotations") or {}).get(FAULT, "")
+    return (steering.fault(text) if text else None) or NO_FAULT
 
 
 def _revision(node: JsonObject | None) -> int:

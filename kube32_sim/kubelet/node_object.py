@@ -100,7 +100,7 @@ def node_status(
             {"type": "Hostname", "address": name},
         ],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
-        "nodeInfo": node_info(name, profile),
+        "nodeInfo": _with_boot(node_info(name, profile), node),
         **heartbeat(free, node, now),
     }
 
@@ -160,7 +160,7 @@ def amounts(values: Mapping[str, int]) -> dict[str, str]:
 def node_info(name: str, profile: Profile) -> JsonObject:
     kind = profile.chip.name if profile.chip else profile.name
     identity = hashlib.sha256(f"{kind}/{name}".encode()).hexdigest()
-    uuid = f"{identity[:8]}-{identity[8:12]}-4{identity[13:16]}-8{identity[17:20]}-{identity[20:32]}"
+    uuid = _uuid(identity)
     return {
         "architecture": profile.arch,
         "bootID": uuid,
@@ -173,6 +173,22 @@ def node_info(name: str, profile: Profile) -> JsonObject:
         "operatingSystem": profile.os,
         "osImage": profile.os_image,
     }
+
+
+def _with_boot(info: JsonObject, node: JsonObject | None) -> JsonObject:
+    """The boot that the Node told last, if it is the same machine: an agent that is started anew is no boot."""
+    told = ((node or {}).get("status") or {}).get("nodeInfo") or {}
+    same = told.get("bootID") and told.get("machineID") == info["machineID"]
+    return info | ({"bootID": told["bootID"]} if same else {})
+
+
+def boot_id(name: str, now: float) -> str:
+    """Of the boot that was at a time."""
+    return _uuid(hashlib.sha256(f"{name} booted {rfc3339_micro(now)}".encode()).hexdigest())
+
+
+def _uuid(identity: str) -> str:
+    return f"{identity[:8]}-{identity[8:12]}-4{identity[13:16]}-8{identity[17:20]}-{identity[20:32]}"
 
 
 def lease_object(node: JsonObject, seconds: int, now: float) -> JsonObject:

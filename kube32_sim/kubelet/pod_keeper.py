@@ -18,7 +18,7 @@ from kube32_sim.clock import Clock
 from kube32_sim.kubelet import addresses
 from kube32_sim.kubelet.boards import Profile
 from kube32_sim.kubelet.claims import admit, free, pod_requests
-from kube32_sim.kubelet.pod_life import Advanced, Happening, PodLife, advance, begin, killing, lose, refuse
+from kube32_sim.kubelet.pod_life import Advanced, Happening, PodLife, advance, begin, killing, lose, refuse, reset
 from kube32_sim.kubelet.pod_status import pod_status, resume, status_patch
 from kube32_sim.runtime.actions import Emit, reference
 from kube32_sim.runtime.recorder import Recorder
@@ -127,6 +127,21 @@ class PodKeeper:
             if (entry.pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
                 entry.life, lost = lose(entry.life, off, self._clock.now())
                 entry.untold.append(lost)
+
+    def halt(self) -> None:
+        """Follow all up to now, when the chip is reset; what there was to tell is lost with its memory."""
+        for entry in self._entries.values():
+            if entry.life is not None:
+                self._follow(entry, entry.life)
+                entry.untold.clear()
+
+    def reset(self, off: float) -> None:
+        """It has booted, having been reset at `off`: its pods go on as far as their policies have it so."""
+        now = self._clock.now()
+        for entry in self._entries.values():
+            if entry.life is not None:
+                entry.life, happenings = reset(entry.pod, entry.life, off, now)
+                entry.untold.extend(happenings)
 
     def on_event(self, event: WatchEvent) -> None:
         pod = event.object

@@ -29,16 +29,19 @@ KILLED = 143
 """Exit code of a process that SIGTERM ended."""
 POWER_LOST = 255
 """Exit code of a container that ended without a kubelet to see it."""
+BROWNOUT = "Brownout detector was triggered"
+"""What an ESP32 prints when its supply voltage has dropped, and it resets."""
 LOST = Rejection("Terminated", "The board was switched off, and nothing is left of the pod")
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """One finished run of a container."""
+    """One finished run of a container.  message: what is known of its end besides."""
 
     code: int
     started: float
     finished: float
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,33 @@ def _lost(container: ContainerLife, off: float) -> ContainerLife:
         return _stopped(container, off)
     ended = Ended(POWER_LOST, container.running, max(off, container.running))
     return replace(container, running=None, ended=ended)
+
+
+def reset(pod: JsonObject, life: PodLife, off: float, now: float) -> tuple[PodLife, tuple[Happening, ...]]:
+    """The chip was reset at `off` and has booted: what ran is started again where the pod's policy has it so.
+
+    `life` has been followed up to `off`.  As with a kubelet's machine that was restarted, back-off begins anew.
+    """
+    if life.over:
+        return life, ()
+    happenings = [Happening("Normal", "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")]
+    spec = pod["spec"]
+
+    def again(container: JsonObject, before: ContainerLife) -> ContainerLife:
+        ended = before.last if before.running is None else Ended(POWER_LOST, before.running, off, BROWNOUT)
+        if before.ended is not None or ended is None:
+            return before
+        if not (is_sidecar(container) or runs_again(pod, container, ended.code)) or life.stopping is not None:
+            return replace(before, running=None, waiting_until=None, ended=ended, last=None)
+        happenings.extend(_starting(pod, container))
+        return ContainerLife(before.name, running=now, last=ended, restarts=before.restarts + 1)
+
+    init = tuple(again(*pair) for pair in zip(spec.get("initContainers") or (), life.init, strict=True))
+    containers = tuple(again(*pair) for pair in zip(spec["containers"], life.containers, strict=True))
+    after = replace(life, init=init, containers=containers, seen=now)
+    if after.over:
+        return _stop(after, now), ()
+    return after, tuple(happenings)
 
 
 def is_sidecar(container: JsonObject) -> bool:

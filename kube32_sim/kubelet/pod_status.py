@@ -159,6 +159,7 @@ def _terminated(pod: JsonObject, name: str, ended: Ended, run: int) -> JsonObjec
     return {
         "exitCode": ended.code,
         "reason": "Completed" if ended.code == 0 else "Error",
+        **({"message": ended.message} if ended.message else {}),
         "startedAt": rfc3339(ended.started),
         "finishedAt": rfc3339(ended.finished),
         "containerID": _container_id(pod, name, run),
@@ -269,7 +270,12 @@ def _ended(terminated: Any, now: float) -> Ended | None:
     if not terminated:
         return None
     started = _time(terminated.get("startedAt"), now)
-    return Ended(int(terminated.get("exitCode") or 0), started, _time(terminated.get("finishedAt"), now))
+    return Ended(
+        int(terminated.get("exitCode") or 0),
+        started,
+        _time(terminated.get("finishedAt"), now),
+        terminated.get("message") or "",
+    )
 
 
 def _waited(restart: int) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from itertools import count
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from kube32_sim.api import errors
 from kube32_sim.api.meta import object_key
@@ -54,6 +54,13 @@ class Makes(Protocol):
 
     async def delete(self, asked: Asked) -> None:
         """Of an object that there is."""
+
+
+class Writable(OwnType, Protocol):
+    """One whose objects can be written, where its row has the verbs."""
+
+    async def update(self, asked: Asked, obj: JsonObject) -> JsonObject:
+        """The answer to a PUT, or a PATCH that comes to `obj`, with apiVersion and kind.  Raises ApiError."""
 
 
 Answering = Callable[["Asked", JsonObject], Awaitable[JsonObject]]
@@ -138,6 +145,10 @@ class Own:
     async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
         self.get(asked)
         return await self._types[asked.row.group, asked.row.plural].post(asked, obj)
+
+    async def update(self, asked: Asked, obj: JsonObject) -> JsonObject:
+        served = cast(Writable, self._types[asked.row.group, asked.row.plural])
+        return await served.update(asked, obj)
 
     def _objects(self, row: ResourceType) -> Iterable[StoredObject]:
         served = self._types.get((row.group, row.plural))

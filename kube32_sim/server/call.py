@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from aiohttp import web
 from multidict import CIMultiDict
 
@@ -12,11 +15,15 @@ from kube32_sim.api.users import User
 from kube32_sim.registry.asked import Asked
 from kube32_sim.server.answers import JSON_HEADERS, warning
 
+if TYPE_CHECKING:
+    from kube32_sim.server.streaming import Stream
+
 
 class Call:
     """accepted: the form of the answer.  stream_headers: of an answer that is a stream.  warnings: of the body, told
     also where the request is refused in the end.  seen: the newest revision that the answer tells of; 0: of whatever
-    there was.  stale: why what is read may be out of date.
+    there was.  stale: why what is read may be out of date.  stream: what makes the stream of a watch, if it is
+    not as others.
     """
 
     __slots__ = (
@@ -27,6 +34,7 @@ class Call:
         "row",
         "seen",
         "stale",
+        "stream",
         "stream_headers",
         "subresource",
         "user",
@@ -46,6 +54,7 @@ class Call:
         self.warnings: list[str] = []
         self.seen = 0
         self.stale = ""
+        self.stream: Callable[..., Stream] | None = None
 
     def headers_sent_at_once(self) -> CIMultiDict[str]:
         """Those of an answer that is a stream."""

@@ -20,6 +20,7 @@ from kube32_sim.metrics.meters import stopwatch
 from kube32_sim.metrics.traffic import Traffic
 from kube32_sim.option_fields import flag
 from kube32_sim.recording.tape import Tape
+from kube32_sim.registry.fault_scenarios import FaultScenarios, Running
 from kube32_sim.registry.registry import Registry
 from kube32_sim.server import impersonation, openid
 from kube32_sim.server.accidents import tell_accident
@@ -67,6 +68,7 @@ class Handler:
         traffic: Traffic | None = None,
         inflight: Inflight | None = None,
         tape: Tape | None = None,
+        faults: FaultScenarios | None = None,
     ) -> None:
         """tape: what writes are recorded on while somebody wants that."""
         self._registry = registry
@@ -79,6 +81,7 @@ class Handler:
         self._traffic = traffic or Traffic()
         self._tape = tape
         self._largest = limits.max_request_body_bytes
+        self._faults = faults or FaultScenarios(registry.clock)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         accept, about, begun = request.headers.get("Accept", ""), _About(), stopwatch()
@@ -132,7 +135,10 @@ class Handler:
             call.stream_headers.add(*warning(text))
         try:
             demand_creation(self._registry, call)
-            response = await self.inflight.run(call, accept, self._work)
+            if self._faults.running is None:
+                response = await self.inflight.run(call, accept, self._work)
+            else:
+                response = await self._faulty(self._faults.running, call, accept)
         except ApiError as error:
             if call.info.verb not in READING and not isinstance(error, Unavailable):
                 await self._registry.store.kept(self._registry.store.revision)
@@ -164,6 +170,11 @@ class Handler:
                 continue
             if await self._verbs.kept(call, response):
                 return response
+
+    async def _faulty(self, running: Running, call: Call, accept: str) -> web.StreamResponse:
+        from kube32_sim.server.faults import under_faults
+
+        return await under_faults(running, call, lambda: self.inflight.run(call, accept, self._work))
 
     # what is not about resources
 

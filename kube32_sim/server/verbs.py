@@ -19,6 +19,7 @@ from kube32_sim.api.configuration import Configuration
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.media import Accepted
 from kube32_sim.api.resources import ResourceType, Subresource
+from kube32_sim.api.strictness import STRICT
 from kube32_sim.registry import connections, logs, subresources
 from kube32_sim.registry.asked import Result
 from kube32_sim.registry.deletion import success
@@ -194,7 +195,8 @@ class Verbs:
         )
         selection = select(call.row, call.info.namespace, wanted.labels, wanted.fields)
         protobuf = call.accepted.encoding == "protobuf"
-        stream = Stream(call.request, self._registry, self._hub, call.row, selection, form, watching, protobuf)
+        make = call.stream or Stream
+        stream = make(call.request, self._registry, self._hub, call.row, selection, form, watching, protobuf)
         call.stream_headers["Content-Type"] = media.stream_type(call.accepted)
         response = web.StreamResponse(headers=call.headers_sent_at_once())
         if call.request.version >= HttpVersion11:
@@ -210,6 +212,8 @@ class Verbs:
     async def _body(self, call: Call, validation: str, row: ResourceType | None = None) -> tuple[JsonObject, list[str]]:
         data = await read_body(call.request)
         kind = media.body_media(call.request.headers.get("Content-Type", ""), protobuf=not call.row.names_in_list)
+        if not call.row.stored and "update" in call.row.verbs:
+            validation = STRICT  # what is passed over would not do what was meant, and nobody finds it stored
         obj, warnings = bodies.decode_body(data, kind, row or call.row, validation)
         call.warnings.extend(warnings)
         if len(data) > LARGE and call.info.verb == "create" and call.row.stored:
@@ -231,11 +235,15 @@ class Verbs:
     async def _update(self, call: Call) -> web.StreamResponse:
         wanted = options.update_options(call.query)
         obj, warnings = await self._body(call, wanted.field_validation)
+        if not call.row.stored:
+            return self._plain(call, await self._registry.own.update(call.asked(wanted), obj), 200, warnings)
         result = await self._registry.update(call.asked(wanted), self._shapes.stored(call.row, obj))
         return self._result(call, replace(result, warnings=[*warnings, *result.warnings]))
 
     async def _patch(self, call: Call) -> web.StreamResponse:
         patcher, wanted = await self._patcher(call, call.row)
+        if not call.row.stored:
+            return await self._patch_own(call, patcher, wanted)
         if isinstance(patcher, Configuration):
             result = await self._registry.apply(call.asked(wanted), patcher, force=wanted.force)
             return self._result(call, replace(result, warnings=[*patcher.warnings, *result.warnings]))
@@ -253,6 +261,15 @@ class Verbs:
             raise (unquoted(error) if patcher.reveals else error) from None
         told = [REDACTED] if patcher.reveals and result.warnings else result.warnings
         return self._result(call, replace(result, warnings=[*warnings, *told]))
+
+    async def _patch_own(
+        self, call: Call, patcher: bodies.Patcher | Configuration, wanted: options.WriteOptions
+    ) -> web.StreamResponse:
+        if isinstance(patcher, Configuration):
+            raise errors.unsupported_media_type(f"server-side apply of {call.row.plural} is not supported: use PUT")
+        asked = call.asked(wanted)
+        obj, warnings = patcher.apply(self._registry.get(asked).object(), STRICT, "")
+        return self._plain(call, await self._registry.own.update(asked, obj), 200, warnings)
 
     async def _patcher(
         self, call: Call, row: ResourceType

@@ -19,6 +19,8 @@ JsonObject = dict[str, Any]
 PODS, NODES, DEPLOYMENTS, JOBS = ("", "pods"), ("", "nodes"), ("apps", "deployments"), ("batch", "jobs")
 WARNING = AdmissionConfig(steering_warnings=True)
 PREFIX = "sim.kube32.io/"
+FAULTS = [*steering.FAULTS, "brownout:10s", "brownout:24h", "slow:1ms", "slow:2.5", "slow:1h"]
+NO_FAULTS = ["broken", "Stopped", "", "stopped:5s", "slow:", "slow:0s", "slow:61m", "brownout:9s", "brownout:soon"]
 
 
 def annotated(**annotations: str) -> JsonObject:
@@ -45,7 +47,7 @@ def pod(**annotations: str) -> JsonObject:
         ("Pod", "ready-after-seconds", ["0", "2"], ["", "1s"], "no number of seconds"),
         ("Pod", "exit-code", ["0", "255"], ["256", "-1", "²", "", "0001"], "no exit code between 0 and 255"),
         ("Pod", "log", ["", "led on\n"], [], ""),
-        ("Node", "fault", ["partitioned", "stopped"], ["broken", "Stopped", ""], "neither partitioned nor stopped"),
+        ("Node", "fault", FAULTS, NO_FAULTS, f"none of {steering.FAULT_FORMS}"),
     ],
 )
 def test_what_fits(kind: str, name: str, good: list[str], bad: list[str], why: str) -> None:

@@ -84,6 +84,7 @@ ANSWERED: Mapping[Key, str] = {
     ("sim.kube32.io", "recordings"): "tells what clients write and where pods go",
     ("sim.kube32.io", "explanations"): "tells why a pod is where it is",
     ("sim.kube32.io", "forks"): "branches the cluster, with a server of its own",
+    ("sim.kube32.io", "faultscenarios"): "makes requests fail, late or cut off, for clients to be tried with",
     ("sim.kube32.io", "snapshots"): "loads the state of another cluster",
 }
 """Nothing is stored, a request is answered."""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kube32_sim.api.steering import FAULT_FORMS
 from tests.support.waiting import until
 
 SERVER = "sim.kube32.io/run-secs is unknown on a Pod; there are: sim.kube32.io/run-seconds, "
@@ -30,7 +31,7 @@ def test_what_never_ends_is_told(kubectl):
 def test_a_fault_that_there_is_not_is_told(kubectl):
     answer = kubectl.run("annotate", "node", "esp32-1", "sim.kube32.io/fault=broken")
     try:
-        complaint = "annotation sim.kube32.io/fault is neither partitioned nor stopped: 'broken'"
+        complaint = f"annotation sim.kube32.io/fault is none of {FAULT_FORMS}: 'broken'"
         assert answer.stderr == f"Warning: {complaint}\n"
         until(lambda: complaint in kubectl("events", "--for=node/esp32-1", "-n", "default"), "an event about it")
     finally:

@@ -36,7 +36,7 @@ class SetBack(VirtualClock):
 
 @pytest.fixture(params=["pulses", "no pulses"])
 def heartbeats(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kube32_sim.cluster.VirtualClock", SetBack)
+    monkeypatch.setattr("kube32_sim.ground.VirtualClock", SetBack)
     if request.param == "no pulses":
         monkeypatch.setattr(LocalClient, "pulse", lambda *_: None)
 

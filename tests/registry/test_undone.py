@@ -109,8 +109,8 @@ async def test_a_board_does_not_keep_a_fault_that_could_not_be_kept(
         disk.full = True
         disk.answers.clear()
         await cluster.client.patch(NODES, "", "esp32-0", {"metadata": {"annotations": {FAULT: "stopped"}}})
-        await eventually(lambda: board._node.fault == "stopped", "the board has heard of it")
+        await eventually(lambda: board._node.fault.kind == "stopped", "the board has heard of it")
         disk.answers.set()
         await disk.fails()
         await disk.has_room()
-        await eventually(lambda: not board._node.fault, "it is as well as its Node says", patience=5.0)
+        await eventually(lambda: not board._node.fault.kind, "it is as well as its Node says", patience=5.0)

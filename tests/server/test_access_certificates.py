@@ -212,7 +212,7 @@ def test_old_tls_is_refused_whatever_the_system_allows() -> None:
 
 async def test_every_server_with_tls_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
-    monkeypatch.setattr("kube32_sim.cluster.prepare", lambda context, authorities: seen.append(authorities))
+    monkeypatch.setattr("kube32_sim.ground.prepare", lambda context, authorities: seen.append(authorities))
     async with Cluster(ServeOptions(port=0, nodes=0, controllers="none", tls_self_signed=True)):
         assert seen == [None]
 
