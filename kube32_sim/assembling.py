@@ -21,6 +21,7 @@ from kube32_sim.storage.interface import JsonObject
 
 if TYPE_CHECKING:
     from kube32_sim.importing.snapshots import Snapshots
+    from kube32_sim.preview.answering import Previews
 
 T = TypeVar("T")
 
@@ -70,6 +71,7 @@ def serve_own_types(parts: Parts) -> Sequence[Stoppable]:
     clocks = Clocks(registry.clock, registry.ids, registry.store.keep_time)
     registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
     registry.own.answer(GROUP, "snapshots", _Loading(parts).post)
+    registry.own.answer(GROUP, "schedulingpreviews", _Previewing(parts).post)
     return (clocks,)
 
 
@@ -90,3 +92,18 @@ class _Loading:
             most = options.limits.max_object_bytes
             self._snapshots = Snapshots(parts.registry, parts.hooks, parts.alone, computed, played, most)
         return await self._snapshots.post(asked, obj)
+
+
+class _Previewing:
+    """Answers where pods would go."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._previews: Previews | None = None
+
+    async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
+        if self._previews is None:
+            from kube32_sim.preview.answering import Previews
+
+            self._previews = Previews(self._parts.registry, self._parts.scheduler)
+        return self._previews.answer(asked, obj)

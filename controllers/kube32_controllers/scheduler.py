@@ -8,6 +8,7 @@ profile `kube32`; `scheduler_figures` puts pods and nodes into its terms.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from kube32_controllers.pod_conditions import with_condition
@@ -150,6 +151,19 @@ class Scheduler:
     def misfit(self, pod: JsonObject, node: str) -> str:
         """Why a pod does not fit on a node now; "" where it does."""
         return self.cache.misfit(pod_request(pod["spec"]), node)
+
+    @contextmanager
+    def supposing(self) -> Iterator[SchedulerCache]:
+        """The picture, for somebody who changes it and changes it back, with no turn of others in between.
+
+        That is no news to the retry loop.
+        """
+        position = self.cache.position
+        try:
+            yield self.cache
+        finally:
+            if self._swept == position:
+                self._swept = self.cache.position
 
     # the retry loop
 

@@ -191,6 +191,7 @@ _OWN = (
         "Clock", namespaced=False, subs=(_Sub("advance", CREATE, "ClockAdvance"),), verbs=("get", "list"), stored=False
     ),
     _Kind("Snapshot", namespaced=False, verbs=CREATE, stored=False),
+    _Kind("SchedulingPreview", namespaced=False, verbs=CREATE, stored=False),
 )
 _CRD = _Kind("CustomResourceDefinition", "crd crds", _EXTENSION, namespaced=False, subs=_STATUS, generation=True)
 

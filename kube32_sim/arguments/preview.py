@@ -57,6 +57,13 @@ def add(commands: Commands) -> None:
         help="table, wide, json or yaml; all but table tell of every node (default: table; of --operations: json)",
     )
     parser.add_argument(
+        "--limit",
+        type=int,
+        default=0,
+        metavar="K",
+        help="with -o wide, json or yaml: tell of the K best nodes of each pod only, and how many more there are",
+    )
+    parser.add_argument(
         "--verify",
         action="store_true",
         help="then create the pods in a private simulator of the same state and compare; exit code 1 if they differ",

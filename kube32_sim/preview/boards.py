@@ -5,7 +5,7 @@ Their own arithmetic (`kubelet.claims`) is used in both directions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -74,14 +74,10 @@ def _relieved(state: ClusterState, pods: Iterable[JsonObject]) -> ClusterState:
 
     A pod that does not run yet takes nothing from a report.
     """
-    freed: dict[str, list[JsonObject]] = {}
-    for pod in pods:
-        node = pod["spec"].get("nodeName", "")
-        if node and not finished(pod) and not is_unsettled(pod.get("status") or {}):
-            freed.setdefault(node, []).append(pod)
+    freed = reported_by_node(pods)
     latest = max(map(revision_of, (*state.nodes, *state.pods)), default=0)
     nodes = [
-        _reporting_anew(node, freed[name], latest)
+        reporting_anew(node, freed[name], latest)
         if (name := node["metadata"]["name"]) in freed and reports_free(node)
         else node
         for node in state.nodes
@@ -89,7 +85,18 @@ def _relieved(state: ClusterState, pods: Iterable[JsonObject]) -> ClusterState:
     return replace(state, nodes=nodes)
 
 
-def _reporting_anew(node: JsonObject, gone: Iterable[JsonObject], revision: int) -> JsonObject:
+def reported_by_node(pods: Iterable[JsonObject]) -> dict[str, list[JsonObject]]:
+    """Of these pods those that a report may include, by their nodes."""
+    found: dict[str, list[JsonObject]] = {}
+    for pod in pods:
+        node = pod["spec"].get("nodeName", "")
+        if node and not finished(pod) and not is_unsettled(pod.get("status") or {}):
+            found.setdefault(node, []).append(pod)
+    return found
+
+
+def reporting_anew(node: JsonObject, gone: Iterable[JsonObject], revision: int) -> JsonObject:
+    """A node as its board will report it when these pods have gone, in a write of that revision."""
     from kube32_sim.kubelet.claims import pod_requests, usage
 
     freed = usage(map(pod_requests, gone))
@@ -102,36 +109,52 @@ def _reporting_anew(node: JsonObject, gone: Iterable[JsonObject], revision: int)
 
 
 class Firewalls:
-    """The capability firewalls of the boards: what they would not run though the scheduler binds it to them."""
+    """The capability firewalls of the boards: what they would not run though the scheduler binds it to them.
 
-    def __init__(self, state: ClusterState) -> None:
-        named = {node["metadata"]["name"]: profile_of(node) for node in state.nodes}
-        self._boards = {name: profile for name, profile in named.items() if profile}
+    node_of: the Node object of a name, if any.  pods_on: the pods of a node that are there already.
+    """
+
+    def __init__(
+        self, node_of: Callable[[str], JsonObject | None], pods_on: Callable[[str], Iterable[JsonObject]]
+    ) -> None:
+        self._node_of = node_of
+        self._pods_on = pods_on
+        self._boards: dict[str, Profile | None] = {}
         self._running: dict[str, list[Amounts]] = {}
-        if self._boards:
-            for pod in state.pods:
-                if not finished(pod):
-                    self._add(pod, pod["spec"].get("nodeName", ""))
 
-    def _add(self, pod: JsonObject, node: str) -> None:
-        from kube32_sim.kubelet.claims import pod_requests
+    @classmethod
+    def of_state(cls, state: ClusterState) -> Firewalls:
+        nodes = {node["metadata"]["name"]: node for node in state.nodes}
+        pods: dict[str, list[JsonObject]] = {}
+        for pod in state.pods:
+            pods.setdefault(pod["spec"].get("nodeName", ""), []).append(pod)
+        return cls(nodes.get, lambda name: pods.get(name, ()))
 
-        if node in self._boards:
-            self._running.setdefault(node, []).append(pod_requests(pod))
+    def _board(self, name: str) -> Profile | None:
+        """What a node's board is like; None of a node that is no board that is known."""
+        if name not in self._boards:
+            from kube32_sim.kubelet.claims import pod_requests
+
+            node = self._node_of(name)
+            profile = profile_of(node) if node is not None else ""
+            board = self._boards[name] = _profiles().get(profile) if profile else None
+            if board is not None:
+                self._running[name] = [pod_requests(pod) for pod in self._pods_on(name) if not finished(pod)]
+        return self._boards[name]
 
     def admit(self, pod: JsonObject, node: str) -> str:
         """Why the board would refuse a pod that comes to it now, as a pod's reason and message say; "" where it runs.
 
         One that runs takes its share.  Of a node that is no board that is known nothing is said.
         """
-        profile = _profiles().get(self._boards[node]) if node in self._boards else None
+        profile = self._board(node)
         if profile is None:
             return ""
-        from kube32_sim.kubelet.claims import admit
+        from kube32_sim.kubelet.claims import admit, pod_requests
 
-        refused = admit(pod, profile, self._running.get(node, ()))
+        refused = admit(pod, profile, self._running[node])
         if refused is None:
-            self._add(pod, node)
+            self._running[node].append(pod_requests(pod))
             return ""
         return f"{node} refuses it: {refused.reason}"
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from kube32_sim import cli
-from kube32_sim.commands import preview as command_module
 from kube32_sim.kestrel.operations import size
+from kube32_sim.preview import placing
 from tests.support.servers import CLONE, command_environment, running_server
 
 NODE = {
@@ -211,7 +211,7 @@ def test_files_that_are_not_there(files: Path, capsys: pytest.CaptureFixture[str
 def test_too_many_verdicts_are_refused_before_they_are_made(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command_module, "MOST_VERDICTS", 2)
+    monkeypatch.setattr(placing, "MOST_VERDICTS", 2)
     assert preview("-f", "app.yaml", "--nodes", "nodes.yaml", "-o", "json") == 1
     assert "-o json tells what each node says of each pod, too much for 3 pods on 1 nodes" in capsys.readouterr().err
     assert preview("-f", "app.yaml", "--nodes", "nodes.yaml") == 0

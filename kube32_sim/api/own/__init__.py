@@ -6,7 +6,7 @@ from both.  What answers for them is put together in `assembling.py`.
 
 from __future__ import annotations
 
-from kube32_sim.api.own import clocks, snapshots
+from kube32_sim.api.own import clocks, previews, snapshots
 from kube32_sim.api.own.parts import API_VERSION, GROUP, PREFIX, VERSION, JsonObject
 
 __all__ = ["API_VERSION", "GROUP", "PREFIX", "VERSION", "definitions"]
@@ -14,5 +14,5 @@ __all__ = ["API_VERSION", "GROUP", "PREFIX", "VERSION", "definitions"]
 
 def definitions() -> dict[str, JsonObject]:
     """By key, in the form of `schema.all_definitions`."""
-    found = {**clocks.definitions(), **snapshots.definitions()}
+    found = {**clocks.definitions(), **snapshots.definitions(), **previews.definitions()}
     return {f"{PREFIX}.{name}": entry for name, entry in found.items()}
