@@ -23,13 +23,15 @@ from kube32_sim.preview.manifests import Manifest, manifests_of
 from kube32_sim.preview.placements import ClusterState, JsonObject, Placer, PreviewError, WantedPod
 from kube32_sim.preview.placing import MOST_VERDICTS, made_by_nobody, make_placer, place_all
 from kube32_sim.preview.printing import document
-from kube32_sim.preview.workloads import MOST_PODS, wanted_pods
+from kube32_sim.preview.workloads import wanted_pods
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.identity import fit_namespace
 from kube32_sim.registry.registry import Registry
 
 KIND, PLURAL = "SchedulingPreview", "schedulingpreviews"
 PROFILES = ("kestrel", "kube32")
+MOST_PODS = 5_000
+"""Of one request: those of a StatefulSet take half a millisecond each, in which nobody else has a turn."""
 MOST_CAUSES = 50
 """Told of one request."""
 
