@@ -7,7 +7,7 @@ without a turn for anybody else, and is bounded for that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kube32_controllers.scheduler import Scheduler
@@ -17,21 +17,29 @@ from kube32_sim.api.authorization import Attributes
 from kube32_sim.api.errors import FieldError
 from kube32_sim.api.own import GROUP
 from kube32_sim.api.users import User
+from kube32_sim.clock import RealClock
+from kube32_sim.preview.kestrel import KestrelPlacer
 from kube32_sim.preview.kube32 import Kube32Placer
-from kube32_sim.preview.live import NODES, picture_on_trial, state_about, whole_state
+from kube32_sim.preview.live import picture_on_trial, state_about, state_of, whole_state
 from kube32_sim.preview.manifests import Manifest, manifests_of
 from kube32_sim.preview.placements import ClusterState, JsonObject, Placer, PreviewError, WantedPod
-from kube32_sim.preview.placing import MOST_VERDICTS, made_by_nobody, make_placer, place_all
+from kube32_sim.preview.placing import MOST_VERDICTS, made_by_nobody, place_all
 from kube32_sim.preview.printing import document
+from kube32_sim.preview.remembered import Remembered
 from kube32_sim.preview.workloads import wanted_pods
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.identity import fit_namespace
 from kube32_sim.registry.registry import Registry
+from kube32_sim.storage.collector import without_collector
 
 KIND, PLURAL = "SchedulingPreview", "schedulingpreviews"
 PROFILES = ("kestrel", "kube32")
 MOST_PODS = 5_000
 """Of one request: those of a StatefulSet take half a millisecond each, in which nobody else has a turn."""
+MOST_KEPT = 20_000
+"""Nodes and pods of which it is remembered what Kestrel makes of them, while previews follow each other."""
+PATIENCE = 60.0
+"""Seconds, of the time outside, until that is forgotten after the last one."""
 MOST_CAUSES = 50
 """Told of one request."""
 
@@ -55,6 +63,9 @@ class Previews:
     def __init__(self, registry: Registry, scheduler: Scheduler | None) -> None:
         self._registry = registry
         self._scheduler = scheduler
+        self._remembered: Remembered | None = None
+        self._real = RealClock()
+        self._call_off: Callable[[], object] = lambda: None
 
     def answer(self, asked: Asked, obj: JsonObject) -> JsonObject:
         """The object with its status, apiVersion and kind.  Raises ApiError 403 and 422."""
@@ -64,7 +75,8 @@ class Previews:
         name = metadata.get("name", "")
         request = _read(name, spec)
         try:
-            status = self._status(request)
+            with without_collector():
+                status = self._status(request)
         except PreviewError as error:
             raise errors.invalid(GROUP, KIND, name, list(_causes(error, request))[:MOST_CAUSES]) from None
         named = {key: metadata[key] for key in ("name", "labels", "annotations") if metadata.get(key)}
@@ -80,22 +92,40 @@ class Previews:
 
     def _status(self, request: _Request) -> JsonObject:
         store, scheduler = self._registry.store, self._scheduler
-        live = scheduler is not None and request.profile == Kube32Placer.profile
-        state = state_about(store, request.manifests) if live else whole_state(store)
-        nodes = store.count(NODES)
-        most = min(MOST_PODS, MOST_VERDICTS // max(1, nodes))
-        of_kubernetes = request.profile != Kube32Placer.profile
-        wanted, state = wanted_pods(request.manifests, state, of_kubernetes=of_kubernetes, most=most)
-        if scheduler is None or not live:
-            return _placed(make_placer(request.profile, state, wanted), wanted, state, request)
+        if request.profile == KestrelPlacer.profile:
+            remembered = self._look()
+            wanted, state = self._wanted(request, state_of(store, remembered.nodes, remembered.pods))
+            return _placed(KestrelPlacer(state, wanted, remembered), wanted, state, request)
+        if scheduler is None:
+            wanted, state = self._wanted(request, whole_state(store))
+            return _placed(Kube32Placer(state), wanted, state, request)
+        wanted, state = self._wanted(request, state_about(store, request.manifests))
         with picture_on_trial(scheduler, store, state) as picture:
             return _placed(Kube32Placer(state, picture), wanted, state, request)
 
+    def _wanted(self, request: _Request, state: ClusterState) -> tuple[list[WantedPod], ClusterState]:
+        most = min(MOST_PODS, MOST_VERDICTS // max(1, len(state.nodes)))
+        of_kubernetes = request.profile == KestrelPlacer.profile
+        return wanted_pods(request.manifests, state, of_kubernetes=of_kubernetes, most=most)
+
+    def _look(self) -> Remembered:
+        """What there is, in Kestrel's terms; kept for a while, unless it is much."""
+        remembered = self._remembered or Remembered(self._registry.store)
+        remembered.look()
+        self._forget()
+        if remembered.size <= MOST_KEPT:
+            self._remembered = remembered
+            self._call_off = self._real.call_at(self._real.now() + PATIENCE, self._forget)
+        return remembered
+
+    def _forget(self) -> None:
+        self._remembered = None
+        self._call_off()
+
 
 def _placed(placer: Placer, wanted: Sequence[WantedPod], state: ClusterState, request: _Request) -> JsonObject:
-    status: JsonObject = document(place_all(placer, wanted, details=True, limit=request.limit), placer.profile)[
-        "status"
-    ]
+    placements = place_all(placer, wanted, details=True, limit=request.limit)
+    status: JsonObject = document(placements, placer.profile)["status"]
     warnings = dict.fromkeys((*state.warnings, *made_by_nobody(wanted, placer.profile), *placer.warnings))
     return {**status, "warnings": list(warnings)} if warnings else status
 

@@ -74,15 +74,19 @@ def _relieved(state: ClusterState, pods: Iterable[JsonObject]) -> ClusterState:
 
     A pod that does not run yet takes nothing from a report.
     """
-    freed = reported_by_node(pods)
     latest = max(map(revision_of, (*state.nodes, *state.pods)), default=0)
-    nodes = [
-        reporting_anew(node, freed[name], latest)
+    return replace(state, nodes=relieved_nodes(state.nodes, pods, latest))
+
+
+def relieved_nodes(nodes: Iterable[JsonObject], pods: Iterable[JsonObject], revision: int = 0) -> list[JsonObject]:
+    """revision: of the reports that say so."""
+    freed = reported_by_node(pods)
+    return [
+        reporting_anew(node, freed[name], revision)
         if (name := node["metadata"]["name"]) in freed and reports_free(node)
         else node
-        for node in state.nodes
+        for node in nodes
     ]
-    return replace(state, nodes=nodes)
 
 
 def reported_by_node(pods: Iterable[JsonObject]) -> dict[str, list[JsonObject]]:

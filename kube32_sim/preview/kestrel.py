@@ -18,7 +18,7 @@ from kube32_sim.kestrel.profiles import KESTREL
 from kube32_sim.preview.amounts import RESOURCES, STEPS, most_pods
 from kube32_sim.preview.boards import at_rest
 from kube32_sim.preview.details import detail
-from kube32_sim.preview.kubernetes import translation
+from kube32_sim.preview.kubernetes import Reading, translation
 from kube32_sim.preview.placements import ClusterState, Placement, Verdict, Victim, WantedPod, shared
 from kube32_sim.preview.start import Resident, start
 from kube32_sim.preview.terms import name_of
@@ -32,12 +32,15 @@ class KestrelPlacer:
 
     wanted: all pods that are going to be placed.  PreviewError with a line for each problem where Kestrel cannot say
     what they, or the pods that are there, ask for.
+
+    reading: reads the objects, where the state is at rest already.
     """
 
     profile = KESTREL.name
 
-    def __init__(self, state: ClusterState, wanted: Sequence[WantedPod]) -> None:
-        found = start(at_rest(state, self.profile), wanted)
+    def __init__(self, state: ClusterState, wanted: Sequence[WantedPod], reading: Reading | None = None) -> None:
+        state = at_rest(state, self.profile) if reading is None else state
+        found = start(state, wanted, reading or Reading())
         self.warnings: Sequence[str] = found.warnings
         self._cluster = Cluster(KESTREL)
         self._filters = Filters(self._cluster.table)

@@ -22,6 +22,16 @@ UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
 
 
+class Reading:
+    """Reads objects; somebody else may remember what they come to."""
+
+    def node(self, obj: JsonObject) -> tuple[Node, list[Problem]]:
+        return kestrel_node(obj)
+
+    def pod(self, obj: JsonObject) -> Translation:
+        return translation(obj)
+
+
 # nodes
 
 

@@ -47,17 +47,18 @@ class StoredObjects(Sequence[JsonObject]):
 
 
 def whole_state(store: Store) -> ClusterState:
-    return _state(store, [stored.object() for stored in store.list(PODS)])
+    return state_of(store, StoredObjects(store, NODES), list(StoredObjects(store, PODS)))
 
 
 def state_about(store: Store, manifests: Iterable[Manifest]) -> ClusterState:
     """With those pods only that manifests may replace, or that have names which pods of theirs would get."""
-    return _state(store, [stored.object() for stored in _related(store, manifests).values()])
+    pods = [stored.object() for stored in _related(store, manifests).values()]
+    return state_of(store, StoredObjects(store, NODES), pods)
 
 
-def _state(store: Store, pods: Sequence[JsonObject]) -> ClusterState:
+def state_of(store: Store, nodes: Sequence[JsonObject], pods: Sequence[JsonObject]) -> ClusterState:
     return ClusterState(
-        StoredObjects(store, NODES),
+        nodes,
         pods,
         priority_classes=StoredObjects(store, PRIORITY_CLASSES),
         limit_ranges=StoredObjects(store, LIMIT_RANGES),

@@ -144,6 +144,41 @@ async def test_the_other_profile_agrees_with_the_command(seed: int) -> None:
         assert traces(cluster) == before
 
 
+@pytest.mark.parametrize("seed", range(10, 16))
+async def test_what_kestrel_remembers_follows_every_change(seed: int) -> None:
+    """Pods come, run and go, boards report: each answer is the one that somebody who knows nothing comes to."""
+    async with Cluster(ONLY_SCHEDULER) as cluster:
+        world = World(cluster, seed)
+        await world.populate()
+        for number in range(12):
+            chance = world.rng.random()
+            there = (await cluster.client.list(PODS, namespace="default")).items
+            if chance < 0.4:
+                await world.live(f"more-{number}")
+            elif chance < 0.7:
+                await world.report(f"n{world.rng.randrange(6)}")
+            elif there:
+                await cluster.client.delete(PODS, "default", world.rng.choice(there)["metadata"]["name"])
+            await cluster.clock.settle()
+            pods = [pod("x", f"{10 + number}Ki"), pod("old-0", "12Ki")]
+            answer = await preview(cluster, profile="kestrel", pods=pods)
+            assert answer["placements"] == (await commanded(cluster, pods, "kestrel"))["placements"]
+
+
+async def test_what_kestrel_remembers_is_bounded(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kube32_sim.preview import answering, remembered
+
+    made = []
+    monkeypatch.setattr(answering, "Remembered", lambda store: made.append(1) or remembered.Remembered(store))
+    for kept, times in ((1, 2), (100, 1)):
+        monkeypatch.setattr(answering, "MOST_KEPT", kept)
+        made.clear()
+        for _ in range(2):
+            tolerating = pod(tolerations=[{"operator": "Exists"}])
+            assert placed(await preview(cluster, profile="kestrel", pods=[tolerating])) == {"web": "a"}
+        assert len(made) == times
+
+
 async def test_without_a_scheduler_the_store_is_asked() -> None:
     async with Cluster(ServeOptions(port=0, nodes=0, controllers="none", clock="virtual")) as cluster:
         await add_node(cluster, "a")
