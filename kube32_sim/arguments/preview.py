@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from kube32_sim.arguments.parser import RAW, Commands, add_server
 
 
@@ -42,6 +44,11 @@ def add(commands: Commands) -> None:
     )
     where = add_server(parser)
     where.add_argument("--nodes", default="", metavar="FILE", help="take nodes, and pods on them, from a file instead")
+    _add_answer(parser)
+
+
+def _add_answer(parser: argparse.ArgumentParser) -> None:
+    """By which rules, and how it is told."""
     parser.add_argument(
         "--profile",
         choices=("kube32", "kestrel"),
