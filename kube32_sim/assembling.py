@@ -29,6 +29,7 @@ from kube32_sim.storage.interface import JsonObject
 if TYPE_CHECKING:
     from kube32_sim.branches import Fork
     from kube32_sim.importing.snapshots import Snapshots
+    from kube32_sim.preview.answering import Previews
     from kube32_sim.registry.forks import Forks, Room
 
 T = TypeVar("T")
@@ -119,6 +120,7 @@ def serve_own_types(parts: Parts) -> Sequence[Stoppable]:
     registry.own.serve(CLOCKS.group, CLOCKS.plural, clocks)
     registry.own.answer(GROUP, "recordings", parts.tape.post)
     registry.own.answer(GROUP, "snapshots", _Loading(parts).post)
+    registry.own.answer(GROUP, "schedulingpreviews", _Previewing(parts).post)
     registry.own.answer(GROUP, "explanations", _Explaining(parts).post)
     registry.own.serve(GROUP, fault_scenarios.PLURAL, parts.faults)
     registry.own.serve(GROUP, "forks", parts.forking)
@@ -210,3 +212,18 @@ class _Explaining:
 
         parts = self._parts
         return Explaining(parts.registry, parts.hooks.journal, parts.scheduler).answer(obj)
+
+
+class _Previewing:
+    """Answers where pods would go."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._previews: Previews | None = None
+
+    async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
+        if self._previews is None:
+            from kube32_sim.preview.answering import Previews
+
+            self._previews = Previews(self._parts.registry, self._parts.scheduler)
+        return self._previews.answer(asked, obj)

@@ -66,6 +66,7 @@ ALLOWED = {
     "kube32_sim/storage/etcd/waiting.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/storage/sqlite/journal.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/importing/snapshots.py": {"kube32_sim.clock.RealClock"},
+    "kube32_sim/preview/answering.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/commands/clock.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/snapshot/saving.py": {"kube32_sim.clock.RealClock"},
 }

@@ -8,6 +8,7 @@ profile `kube32`; `scheduler_figures` puts pods and nodes into its terms.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from kube32_controllers.pod_conditions import with_condition
@@ -167,6 +168,19 @@ class Scheduler:
     def verdicts(self, pod: JsonObject) -> dict[str, str]:
         """Of each node by its name why a pod does not fit there now; "" where it does."""
         return self.cache.verdicts(pod_request(pod["spec"]))
+
+    @contextmanager
+    def supposing(self) -> Iterator[SchedulerCache]:
+        """The picture, for somebody who changes it and changes it back, with no turn of others in between.
+
+        That is no news to the retry loop.
+        """
+        position = self.cache.position
+        try:
+            yield self.cache
+        finally:
+            if self._swept == position:
+                self._swept = self.cache.position
 
     # the retry loop
 

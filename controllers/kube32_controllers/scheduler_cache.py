@@ -6,7 +6,7 @@ pod itself.  The nodes are in a Kestrel table, from which Kestrel chooses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
@@ -140,6 +140,13 @@ class SchedulerCache:
     def position(self) -> int:
         """How many changes of node figures there have been; it stands still while nothing that matters changes."""
         return self.table.position
+
+    def record(self, key: str) -> PodRecord | None:
+        return self._pods.get(key)
+
+    def unreported(self, node: str) -> Mapping[str, PodRecord]:
+        """The pods, by key, whose requests are subtracted from what a node reports."""
+        return self._unreported.get(node) or {}
 
     def decide(self, request: Request) -> Decision:
         """Where a pod with this request goes now.  Binds nothing."""

@@ -197,6 +197,7 @@ _OWN = (
     _Kind("Fork", namespaced=False, verbs=("create", "delete", "get", "list"), stored=False),
     _Kind("FaultScenario", namespaced=False, verbs=_UNWATCHED, stored=False),
     _Kind("Snapshot", namespaced=False, verbs=CREATE, stored=False),
+    _Kind("SchedulingPreview", namespaced=False, verbs=CREATE, stored=False),
 )
 _CRD = _Kind("CustomResourceDefinition", "crd crds", _EXTENSION, namespaced=False, subs=_STATUS, generation=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from kube32_sim.arguments.parser import RAW, Commands, add_server
 from kube32_sim.arguments.preview_questions import EXAMPLES, add_questions
 
@@ -48,6 +50,11 @@ def add(commands: Commands) -> None:
     )
     where = add_server(parser)
     where.add_argument("--nodes", default="", metavar="FILE", help="take nodes, and pods on them, from a file instead")
+    _add_answer(parser)
+
+
+def _add_answer(parser: argparse.ArgumentParser) -> None:
+    """By which rules, and how it is told."""
     parser.add_argument(
         "--profile",
         choices=("kube32", "kestrel"),
@@ -61,6 +68,13 @@ def add(commands: Commands) -> None:
         choices=("table", "wide", "json", "yaml"),
         metavar="FORMAT",
         help="table, wide, json or yaml; all but table tell of every node (default: table; of --operations: json)",
+    )
+    parser.add_argument(
+        "--limit",
+        type=int,
+        default=0,
+        metavar="K",
+        help="with -o wide, json or yaml: tell of the K best nodes of each pod only, and how many more there are",
     )
     parser.add_argument(
         "--verify",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 MOST_DIGITS = 100_000
 """Of a number in a file of operations: to read one takes time that grows with the square."""
-MOST_VERDICTS = 250_000
-"""Of nodes about pods, in one answer: each takes some hundred bytes of it, and ten times as much memory."""
 DEFAULT_NAMESPACE = "default"
 
 
@@ -45,6 +43,10 @@ def check_options(parsed: argparse.Namespace) -> None:
         raise OptionError("what to preview? -f names manifests, --explain a pod, --operations a file of operations")
     elif parsed.nodes == "-" and "-" in parsed.filename:
         raise OptionError("-f - and --nodes -: only one of them can be read from standard input")
+    elif parsed.limit < 0:
+        raise OptionError(f"--limit {parsed.limit}: how many nodes to tell of, from 1; 0: all")
+    elif parsed.limit and parsed.output in (None, "table"):
+        raise OptionError("--limit: a table tells of no nodes; -o wide, json and yaml do")
 
 
 def _check_replay(parsed: argparse.Namespace) -> None:
@@ -55,6 +57,7 @@ def _check_replay(parsed: argparse.Namespace) -> None:
         ("--server", parsed.server, empty),
         ("--kubeconfig", parsed.kubeconfig, empty),
         ("--nodes", parsed.nodes, empty),
+        ("--limit", parsed.limit, "results tell of no nodes"),
         ("--verify", parsed.verify, "only what the simulator's scheduler would do can be verified"),
         ("--profile kube32", parsed.profile == "kube32", "operations are Kestrel's own"),
     ):
@@ -122,7 +125,7 @@ def _read(path: str) -> str:
 
 def place(parsed: argparse.Namespace) -> int:
     from kube32_sim.preview.manifests import read_manifests
-    from kube32_sim.preview.placing import made_by_nobody, make_placer, place_all
+    from kube32_sim.preview.placing import MOST_VERDICTS, made_by_nobody, make_placer, place_all
     from kube32_sim.preview.printing import render
     from kube32_sim.preview.workloads import wanted_pods
 
@@ -132,11 +135,13 @@ def place(parsed: argparse.Namespace) -> int:
     wanted, state = wanted_pods(manifests, state, of_kubernetes=profile == "kestrel")
     placer = make_placer(profile, state, wanted)
     output = parsed.output or "table"
-    if output != "table" and len(wanted) * len(state.nodes) > MOST_VERDICTS:
-        size = f"{len(wanted)} pods on {len(state.nodes)} nodes"
-        raise PreviewError(f"-o {output} tells what each node says of each pod, too much for {size}: use -o table")
+    told = min(len(state.nodes), parsed.limit or len(state.nodes))
+    if output != "table" and len(wanted) * told > MOST_VERDICTS:
+        size = f"{len(wanted)} pods on {told} nodes"
+        cure = "use -o table, or --limit"
+        raise PreviewError(f"-o {output} tells what each node says of each pod, too much for {size}: {cure}")
     with _progress(len(wanted), "pods") as progress:
-        placements = place_all(placer, wanted, details=output != "table", progress=progress)
+        placements = place_all(placer, wanted, details=output != "table", limit=parsed.limit, progress=progress)
     for warning in dict.fromkeys((*state.warnings, *made_by_nobody(wanted, profile), *placer.warnings)):
         tell(f"Warning: {warning}")
     answer(render(placements, placer.profile, output))

@@ -5,7 +5,7 @@ Their own arithmetic (`kubelet.claims`) is used in both directions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -59,22 +59,33 @@ def _relieved(state: ClusterState, pods: Iterable[JsonObject]) -> ClusterState:
 
     A pod that does not run yet takes nothing from a report.
     """
-    freed: dict[str, list[JsonObject]] = {}
+    latest = max(map(revision_of, (*state.nodes, *state.pods)), default=0)
+    return replace(state, nodes=relieved_nodes(state.nodes, pods, latest))
+
+
+def relieved_nodes(nodes: Iterable[JsonObject], pods: Iterable[JsonObject], revision: int = 0) -> list[JsonObject]:
+    """revision: of the reports that say so."""
+    freed = reported_by_node(pods)
+    return [
+        reporting_anew(node, freed[name], revision)
+        if (name := node["metadata"]["name"]) in freed and reports_free(node)
+        else node
+        for node in nodes
+    ]
+
+
+def reported_by_node(pods: Iterable[JsonObject]) -> dict[str, list[JsonObject]]:
+    """Of these pods those that a report may include, by their nodes."""
+    found: dict[str, list[JsonObject]] = {}
     for pod in pods:
         node = pod["spec"].get("nodeName", "")
         if node and not finished(pod) and not is_unsettled(pod.get("status") or {}):
-            freed.setdefault(node, []).append(pod)
-    latest = max(map(revision_of, (*state.nodes, *state.pods)), default=0)
-    nodes = [
-        _reporting_anew(node, freed[name], latest)
-        if (name := node["metadata"]["name"]) in freed and reports_free(node)
-        else node
-        for node in state.nodes
-    ]
-    return replace(state, nodes=nodes)
+            found.setdefault(node, []).append(pod)
+    return found
 
 
-def _reporting_anew(node: JsonObject, gone: Iterable[JsonObject], revision: int) -> JsonObject:
+def reporting_anew(node: JsonObject, gone: Iterable[JsonObject], revision: int) -> JsonObject:
+    """A node as its board will report it when these pods have gone, in a write of that revision."""
     from kube32_sim.kubelet.claims import pod_requests, usage
 
     freed = usage(map(pod_requests, gone))
@@ -87,17 +98,38 @@ def _reporting_anew(node: JsonObject, gone: Iterable[JsonObject], revision: int)
 
 
 class Firewalls:
-    """The capability firewalls of the boards: what they would not run though the scheduler binds it to them."""
+    """The capability firewalls of the boards: what they would not run though the scheduler binds it to them.
 
-    def __init__(self, state: ClusterState) -> None:
-        named = {node["metadata"]["name"]: profile_of(node) for node in state.nodes}
-        self._boards = {name: profile for name, profile in named.items() if profile}
+    node_of: the Node object of a name, if any.  pods_on: the pods of a node that are there already.
+    """
+
+    def __init__(
+        self, node_of: Callable[[str], JsonObject | None], pods_on: Callable[[str], Iterable[JsonObject]]
+    ) -> None:
+        self._node_of = node_of
+        self._pods_on = pods_on
+        self._boards: dict[str, Profile | None] = {}
         self._counted: dict[str, Amounts] = {}
         self._naming: dict[str, list[Amounts]] = {}
-        if self._boards:
-            for pod in state.pods:
+
+    @classmethod
+    def of_state(cls, state: ClusterState) -> Firewalls:
+        nodes = {node["metadata"]["name"]: node for node in state.nodes}
+        pods: dict[str, list[JsonObject]] = {}
+        for pod in state.pods:
+            pods.setdefault(pod["spec"].get("nodeName", ""), []).append(pod)
+        return cls(nodes.get, lambda name: pods.get(name, ()))
+
+    def _board(self, name: str) -> Profile | None:
+        """What a node's board is like; None of a node that is no board that is known."""
+        if name not in self._boards:
+            node = self._node_of(name)
+            profile = profile_of(node) if node is not None else ""
+            board = self._boards[name] = _profiles().get(profile) if profile else None
+            for pod in self._pods_on(name) if board is not None else ():
                 if not finished(pod):
-                    self.add(pod, pod["spec"].get("nodeName", ""))
+                    self.add(pod, name)
+        return self._boards[name]
 
     def add(self, pod: JsonObject, node: str) -> None:
         """A pod runs on a node from now on, whatever the board says of it."""
@@ -111,7 +143,7 @@ class Firewalls:
         """Pods that name no single pin or bus count together: a board may have many, and each asks of all."""
         from kube32_sim.kubelet.claims import named_unit, pod_requests
 
-        if node not in self._boards:
+        if self._board(node) is None:
             return
         asked = pod_requests(pod)
         if any(named_unit(name) for name in asked):
@@ -127,7 +159,7 @@ class Firewalls:
 
         Of a node that is no board that is known nothing is said.
         """
-        profile = _profiles().get(self._boards[node]) if node in self._boards else None
+        profile = self._board(node)
         if profile is None:
             return ""
         from kube32_sim.kubelet.claims import admit

@@ -6,8 +6,9 @@ two cannot disagree.  A pod that has been placed counts as the scheduler counts 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from kube32_controllers.scheduler_cache import waits_for_node
@@ -16,10 +17,12 @@ from kube32_controllers.scheduler_figures import pod_request
 from kube32_sim.api import quantity
 from kube32_sim.kestrel.filters import evaluate, percentages
 from kube32_sim.kestrel.models import Node, Request
+from kube32_sim.kestrel.nodes import NodeTable
 from kube32_sim.kestrel.profiles import KUBE32
-from kube32_sim.preview.boards import Firewalls, at_rest, cache_of, revision_of
+from kube32_sim.preview.boards import Firewalls, at_rest, cache_of
 from kube32_sim.preview.details import about_waiting, detail
 from kube32_sim.preview.placements import ClusterState, Placement, Verdict, WantedPod, shared
+from kube32_sim.preview.trial import Trial
 from kube32_sim.translation.reports import reports_free
 
 JsonObject = dict[str, Any]
@@ -28,62 +31,102 @@ BYTES = frozenset(("memory", "esp32.io/psram"))
 """Resources that are shown with binary suffixes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A scheduler's picture on trial, the boards behind it, and what is to be known of both."""
+
+    trial: Trial
+    firewalls: Firewalls
+    warnings: Sequence[str] = ()
+
+
+def picture_of(state: ClusterState) -> Picture:
+    """Made anew of the objects of a state."""
+    state = at_rest(state, KUBE32.name)
+    cache = cache_of(state.nodes, state.pods)
+    warnings = tuple(warnings_about(state.nodes, sorted(cache.waiting)))
+    return Picture(Trial(cache), Firewalls.of_state(state), warnings)
+
+
 class Kube32Placer:
-    """Each pod placed takes a revision later than everything that was read, as if it had been created then."""
+    """Each pod placed counts as one that was bound after everything that was read.
+
+    picture: what the pods are placed on; made of the state unless somebody has one.
+    """
 
     profile = KUBE32.name
 
-    def __init__(self, state: ClusterState) -> None:
-        state = at_rest(state, self.profile)
-        self._cache = cache_of(state.nodes, state.pods)
-        self._firewalls = Firewalls(state)
-        self._revision = max(map(revision_of, (*state.nodes, *state.pods)), default=0)
-        self.warnings: Sequence[str] = tuple(starting_warnings(state, sorted(self._cache.waiting)))
+    def __init__(self, state: ClusterState, picture: Picture | None = None) -> None:
+        self._picture = picture if picture is not None else picture_of(state)
+        self._cache = self._picture.trial.cache
+        self._filters = Filters(self._cache.table)
+        self.warnings: Sequence[str] = self._picture.warnings
 
     def place(self, pod: WantedPod, *, details: bool) -> Placement:
         left_alone = why_left_alone(pod.obj)
+        request = pod_request(pod.obj["spec"])
         if left_alone:
             node = pod.obj["spec"].get("nodeName", "")
             if node and node not in self._cache.table.nodes:
                 return Placement(pod, "", None, f"spec.nodeName is set, and there is no node {node}")
-            return self._placed(Placement(pod, pod.obj["spec"].get("nodeName", ""), None, left_alone))
-        request = pod_request(pod.obj["spec"])
-        verdicts = self._verdicts(request) if details else ()
+            return self._placed(Placement(pod, node, None, left_alone), request)
+        verdicts = self._filters.verdicts(request) if details else ()
         decision = self._cache.decide(request)
         if decision.node is None:
             return Placement(pod, "", None, decision.message, verdicts=verdicts)
         tied = self._cache.chooser.tied(request, decision.score)
         message = f"Successfully assigned {pod.namespace}/{pod.name} to {decision.node}"
-        return self._placed(Placement(pod, decision.node, decision.score, message, shared(tied), verdicts=verdicts))
+        placement = Placement(pod, decision.node, decision.score, message, shared(tied), verdicts=verdicts)
+        return self._placed(placement, request)
 
-    def _placed(self, placement: Placement) -> Placement:
+    def _placed(self, placement: Placement, request: Request) -> Placement:
         """The same with what the board says to it; from now on the pod counts."""
-        obj, node = placement.pod.obj, placement.node
-        if not node:
+        if not placement.node:
             return placement
-        self._bind(obj, node)
-        refusal = self._firewalls.admit(obj, node)
+        self._picture.trial.take(placement.node, request.amounts)
+        refusal = self._picture.firewalls.admit(placement.pod.obj, placement.node)
         return replace(placement, note=refusal) if refusal else placement
 
     def in_the_end(self, placements: Sequence[Placement]) -> Sequence[Placement]:
         """Pods stay where they are: nothing in this profile moves them."""
         return placements
 
-    def _bind(self, obj: JsonObject, node: str) -> None:
-        self._revision += 1
-        bound = {**obj, "spec": {**obj["spec"], "nodeName": node}, "status": {"phase": "Pending"}}
-        bound["metadata"] = {**obj["metadata"], "uid": f"preview-{self._revision}"}
-        bound["metadata"]["name"] += f" {self._revision}"  # a name that no stored pod can have
-        self._cache.put_pod(bound, self._revision)
 
-    def _verdicts(self, request: Request) -> tuple[Verdict, ...]:
-        nodes = self._cache.table.nodes
-        return tuple(verdict(request, nodes[name]) for name in sorted(nodes))
+class Filters:
+    """What each node says of a request by itself.  Of the last request it is kept: equal pods follow each other."""
+
+    def __init__(self, table: NodeTable) -> None:
+        self._table = table
+        self._request: Request | None = None
+        self._position = 0
+        self._found: dict[str, Verdict] = {}
+        self._alike: dict[Hashable, Verdict] = {}
+
+    def verdicts(self, request: Request) -> tuple[Verdict, ...]:
+        """Of all nodes, by name.  Those that have not changed are the same objects as before."""
+        table = self._table
+        changed = table.changed_since(self._position) if request == self._request else None
+        if changed is None:
+            self._found, self._alike, changed = {}, {}, sorted(table.nodes)
+        for name in changed:
+            self._found[name] = self._verdict(request, table.nodes[name])
+        self._request, self._position = request, table.position
+        return tuple(self._found.values())
+
+    def _verdict(self, request: Request, node: Node) -> Verdict:
+        """Most boards are in the state of some other: each state is looked at once."""
+        labels = tuple(node.labels.get(key) for key, _ in request.selector)
+        state = (node.barred, node.capacity, node.free, labels, request.node_name in ("", node.name))
+        alike = self._alike.get(state)
+        if alike is None:
+            alike = self._alike[state] = verdict(request, node)
+            return alike
+        return Verdict(node.name, alike.reason, alike.score, alike.percentages, alike.detail)
 
 
-def starting_warnings(state: ClusterState, waiting: Sequence[str]) -> Iterator[str]:
-    """What is to be known of a state before anything is placed.  waiting: its pods without a node."""
-    if state.nodes and not any(map(reports_free, state.nodes)):
+def warnings_about(nodes: Sequence[JsonObject], waiting: Sequence[str]) -> Iterator[str]:
+    """waiting: the pods that have no node."""
+    if nodes and not any(map(reports_free, nodes)):
         yield "no node is a board: cpu, taints and affinity do not count in this profile; they do in --profile kestrel"
     yield from about_waiting(waiting)
 
@@ -108,6 +151,7 @@ def verdict(request: Request, node: Node) -> Verdict:
     return Verdict(node.name, score=value, percentages=tuple(left))
 
 
+@lru_cache(maxsize=4096)
 def _shown(place: int, amount: int) -> str:
     form = quantity.BINARY_SI if KUBE32.fitted[place] in BYTES else quantity.DECIMAL_SI
     return quantity.from_nanos(amount * quantity.NANO, form).text

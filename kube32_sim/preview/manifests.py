@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -79,6 +79,16 @@ def read_manifests(
     return reading.found
 
 
+def manifests_of(values: Iterable[tuple[Any, str]], default_namespace: str = "default") -> list[Manifest]:
+    """The objects of (value, source) pairs; the rest is as with `read_manifests`."""
+    reading = _Reading(default_namespace, None)
+    for value, source in values:
+        reading.take_value(value, source)
+    if reading.problems:
+        raise PreviewError("\n".join(reading.problems))
+    return reading.found
+
+
 def _files(path: str) -> list[str]:
     """The files that a path stands for."""
     if path.startswith(("http://", "https://")):
@@ -137,9 +147,9 @@ class _Reading:
             if document.problem:
                 self.problems.append(f"{source}: {document.problem}")
             else:
-                self._take_value(document.value, source, document.warnings)
+                self.take_value(document.value, source, document.warnings)
 
-    def _take_value(self, value: Any, source: str, warnings: tuple[str, ...] = ()) -> None:
+    def take_value(self, value: Any, source: str, warnings: tuple[str, ...] = ()) -> None:
         """warnings: of the whole document; those of a list go with its first item."""
         wrong = list(_wrong(value))
         if wrong:
@@ -149,7 +159,7 @@ class _Reading:
             self.found.append(Manifest(value, source, namespace, warnings))
         else:
             for number, item in enumerate(value.get("items") or ()):
-                self._take_value(_typed(item, value), f"{source}, items[{number}]", () if number else warnings)
+                self.take_value(_typed(item, value), f"{source}, items[{number}]", () if number else warnings)
 
 
 # objects

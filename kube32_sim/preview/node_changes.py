@@ -162,7 +162,9 @@ def more_boards(state: ClusterState, trial: Trial, pod: JsonObject) -> Iterator[
         for zone in _zones(state):
             added = _in_zone(node, zone)
             fits = not isinstance(evaluate(trial.profile, trial.request(pod), _record(trial, added)), str)
-            if fits and not (trial.profile is KUBE32 and Firewalls(ClusterState([added], ())).refusal(pod, name)):
+            if fits and not (
+                trial.profile is KUBE32 and Firewalls.of_state(ClusterState([added], ())).refusal(pod, name)
+            ):
                 yield _one_more(added, profile.name, zone)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from heapq import nsmallest
 from typing import Any, Protocol
 
 from kube32_sim.options import CommandError
@@ -91,7 +92,8 @@ class Placement:
     node: "" where it fits nowhere.  score: of that node; None for a node that has been made free by evictions.
     message: in kube-scheduler's words.  tied: the nodes of the same best score, sorted, where the name decided (two or
     more), else empty.  victims: in the order in which they would be evicted.  verdicts: of all nodes, by name, before
-    any eviction; empty unless details were asked for.  note: what is to be known beside the message, or "".
+    any eviction; empty unless details were asked for.  omitted: how many more there were, where the best were asked for
+    only.  note: what is to be known beside the message, or "".
     """
 
     pod: WantedPod
@@ -102,6 +104,19 @@ class Placement:
     victims: tuple[Victim, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     note: str = ""
+    omitted: int = 0
+
+
+def best(placement: Placement, limit: int) -> Placement:
+    """The same with so many verdicts at most, the best first: the chosen node, then by score and name; 0: with all."""
+    if not 0 < limit < len(placement.verdicts):
+        return placement
+
+    def rank(verdict: Verdict) -> tuple[bool, bool, int, str]:
+        return verdict.node != placement.node, not verdict.feasible, -(verdict.score or 0), verdict.node
+
+    kept = nsmallest(limit, placement.verdicts, key=rank)
+    return replace(placement, verdicts=tuple(kept), omitted=len(placement.verdicts) - limit)
 
 
 def shared(tied: Sequence[str]) -> tuple[str, ...]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kube32_sim.preview.placements import ClusterState, Placement, Placer, WantedPod
+from kube32_sim.preview.placements import ClusterState, Placement, Placer, WantedPod, best
 
 if TYPE_CHECKING:
     from kube32_sim.preview.start import Translate
 
+MOST_VERDICTS = 250_000
+"""Of nodes about pods, in one answer: each takes some hundred bytes of it, and ten times as much memory."""
 NO_CONTROLLER = frozenset(("StatefulSet", "ReplicaSet", "ReplicationController"))
 
 
@@ -30,12 +32,20 @@ def make_placer(
 
 
 def place_all(
-    placer: Placer, wanted: Sequence[WantedPod], *, details: bool, progress: Callable[[int], object] = int
+    placer: Placer,
+    wanted: Sequence[WantedPod],
+    *,
+    details: bool,
+    limit: int = 0,
+    progress: Callable[[int], object] = int,
 ) -> list[Placement]:
-    """One after the other, each counting for the next.  progress: called with 1 after each."""
+    """One after the other, each counting for the next.
+
+    limit: with the verdicts of so many nodes at most, of the best; 0: of all.  progress: called with 1 after each.
+    """
     placements = []
     for pod in wanted:
-        placements.append(placer.place(pod, details=details))
+        placements.append(best(placer.place(pod, details=details), limit))
         progress(1)
     return list(placer.in_the_end(placements))
 

@@ -52,11 +52,11 @@ def _wide(placements: Sequence[Placement], profile: str) -> str:
 
 
 def _json(placements: Sequence[Placement], profile: str) -> str:
-    return json.dumps(_document(placements, profile), indent=4)
+    return json.dumps(document(placements, profile), indent=4)
 
 
 def _yaml(placements: Sequence[Placement], profile: str) -> str:
-    return yaml_text(_document(placements, profile))
+    return yaml_text(document(placements, profile))
 
 
 def yaml_text(document: JsonObject) -> str:
@@ -65,6 +65,7 @@ def yaml_text(document: JsonObject) -> str:
 
     dumper: Any = type("Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {})
     dumper.add_representer(str, _yaml_string)
+    dumper.ignore_aliases = lambda self, data: True
     text = yaml.dump(document, Dumper=dumper, sort_keys=False, default_flow_style=False, width=2**31 - 1)
     return str(text).removesuffix("\n")
 
@@ -107,6 +108,8 @@ def _block(placement: Placement) -> str:
     if placement.verdicts:
         marks = [" ", *("*" if verdict.node == placement.node else " " for verdict in placement.verdicts)]
         lines += [f"{mark} {line}" for mark, line in zip(marks, aligned(_verdict_rows(placement)), strict=True)]
+    if placement.omitted:
+        lines.append(f"  and {placement.omitted} more node{'' if placement.omitted == 1 else 's'}")
     if placement.victims:
         rows = [("EVICTED", "PRIORITY", "NODE")]
         rows += [(victim.pod, str(victim.priority), victim.node or PENDING) for victim in placement.victims]
@@ -164,16 +167,28 @@ def _width(text: str) -> int:
     )
 
 
-def _document(placements: Sequence[Placement], profile: str) -> JsonObject:
+def document(placements: Sequence[Placement], profile: str) -> JsonObject:
+    """The SchedulingPreview object; equal parts of it are the same objects: never change it."""
+    objects = _VerdictObjects()
     return {
         "apiVersion": "sim.kube32.io/v1alpha1",
         "kind": "SchedulingPreview",
         "spec": {"profile": profile},
-        "status": {"placements": [_placement_object(placement) for placement in placements]},
+        "status": {"placements": [_placement_object(placement, objects) for placement in placements]},
     }
 
 
-def _placement_object(placement: Placement) -> JsonObject:
+class _VerdictObjects(dict[int, JsonObject]):
+    """By the verdict's identity: pods that are alike share most of them."""
+
+    def of(self, verdict: Verdict) -> JsonObject:
+        found = self.get(id(verdict))
+        if found is None:
+            found = self[id(verdict)] = _verdict_object(verdict)
+        return found
+
+
+def _placement_object(placement: Placement, objects: _VerdictObjects) -> JsonObject:
     """What is not known or does not apply is left out, but for node and score: they are null."""
     pod = placement.pod
     found: JsonObject = {"pod": pod.name, "namespace": pod.namespace}
@@ -191,7 +206,9 @@ def _placement_object(placement: Placement) -> JsonObject:
             for victim in placement.victims
         ]
     if placement.verdicts:
-        found["nodes"] = [_verdict_object(verdict) for verdict in placement.verdicts]
+        found["nodes"] = list(map(objects.of, placement.verdicts))
+    if placement.omitted:
+        found["nodesOmitted"] = placement.omitted
     return found
 
 

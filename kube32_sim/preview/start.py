@@ -19,6 +19,7 @@ from kube32_sim.preview.placements import ClusterState, PreviewError, WantedPod
 from kube32_sim.translation.amounts import RESOURCES
 from kube32_sim.translation.beyond import Problem
 from kube32_sim.translation.kubernetes import (
+    Reading,
     Translation,
     age,
     kestrel_node,
@@ -73,15 +74,22 @@ class Start:
     warnings: tuple[str, ...]
 
 
-def start(state: ClusterState, wanted: Sequence[WantedPod], translate: Translate = translation) -> Start:
-    """PreviewError with a line for each problem of a node, of a wanted pod, or of a pod that is there.
+def start(
+    state: ClusterState,
+    wanted: Sequence[WantedPod],
+    translate: Translate = translation,
+    reading: Reading | None = None,
+) -> Start:
+    """state: at rest.  PreviewError with a line for each problem of a node, a wanted pod, or a pod that is there.
 
-    translate: `translation`, or one that remembers.
+    translate: `translation`, or one that remembers.  reading: remembers what is there.
     """
-    read = [kestrel_node(node) for node in state.nodes]
+    read_node = kestrel_node if reading is None else reading.node
+    read_pod = translate if reading is None else reading.pod
+    read = [read_node(node) for node in state.nodes]
     new = [_subject(pod, translate) for pod in wanted]
     there = (_with_priority(pod, state) for pod in sorted(filter(_is_bound, state.pods), key=age))
-    bound = [Subject(_title(pod), pod, translate(pod)) for pod in there]
+    bound = [Subject(_title(pod), pod, read_pod(pod)) for pod in there]
     asking = _asking(new, bound)
     lines = [f"node {node.name}: {problem}" for node, problems in read for problem in problems]
     lines += [_line(pod, problem, "; remove it") for pod in new for problem in problems_of_new(pod.obj, pod.read)]
@@ -189,7 +197,7 @@ def _by_hostname(nodes: Iterable[JsonObject]) -> dict[str, list[str]]:
 def _residents(
     bound: Iterable[Subject], nodes: Mapping[str, Node], objects: Sequence[JsonObject]
 ) -> Iterator[Resident]:
-    outside = _without(objects, ZONE_LABEL)
+    outside = dict.fromkeys(_without(objects, ZONE_LABEL))
     for pod in bound:
         node, spec = nodes.get(pod.obj["spec"]["nodeName"]), pod.read.spec
         if node is None:
@@ -197,7 +205,7 @@ def _residents(
         doubts = [*pod.read.placing, *pod.read.notes]
         if outside and any(term.topology == ZONE for term in pod.read.terms):
             doubts.append(Problem("spec.affinity", f"has terms about zones, and node {some(outside)} is in none"))
-        if node.name in outside:
+        if spec.anti_terms and node.name in outside:
             # Nobody is kept out of a zone by a pod that is in none; Kestrel would take the node for one.
             spec = replace(spec, anti_terms=tuple(term for term in spec.anti_terms if term.topology != ZONE))
         yield Resident(pod.obj, pod.read, node, spec, tuple(doubts))

@@ -22,7 +22,7 @@ from kube32_sim.kestrel.nodes import NodeTable
 from kube32_sim.kestrel.preemption import Preemption
 from kube32_sim.kestrel.profiles import KESTREL, KUBE32, Profile
 from kube32_sim.preview.boards import Firewalls, at_rest, cache_of
-from kube32_sim.preview.kube32 import starting_warnings
+from kube32_sim.preview.kube32 import warnings_about
 from kube32_sim.preview.placements import ClusterState, JsonObject, WantedPod
 from kube32_sim.preview.start import Translate, start
 from kube32_sim.translation.amounts import RESOURCES
@@ -135,8 +135,8 @@ class Kube32Trial:
     def __init__(self, state: ClusterState) -> None:
         state = at_rest(state, KUBE32.name)
         self._cache = cache_of(state.nodes, state.pods)
-        self._firewalls = Firewalls(state)
-        self.warnings: Sequence[str] = tuple(starting_warnings(state, sorted(self._cache.waiting)))
+        self._firewalls = Firewalls.of_state(state)
+        self.warnings: Sequence[str] = tuple(warnings_about(state.nodes, sorted(self._cache.waiting)))
         there = (pod for pod in sorted(state.pods, key=age) if pod["spec"].get("nodeName") in self.table.nodes)
         stays = (Stay(pod, pod["spec"]["nodeName"], pod_request(pod["spec"])) for pod in there if not finished(pod))
         self.residents: Mapping[str, Sequence[Stay]] = _by_node(stays)

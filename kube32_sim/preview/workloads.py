@@ -68,7 +68,7 @@ class _Workload(NamedTuple):
 
 
 def wanted_pods(
-    manifests: Sequence[Manifest], state: ClusterState, *, of_kubernetes: bool = False
+    manifests: Sequence[Manifest], state: ClusterState, *, of_kubernetes: bool = False, most: int = MOST_PODS
 ) -> tuple[list[WantedPod], ClusterState]:
     """The pods of Pods, Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs and ReplicationControllers.
 
@@ -76,13 +76,14 @@ def wanted_pods(
     count for all pods wherever they stand, lacks the pods that are replaced, and warns of that and more.  Other kinds
     are passed over.  Names that a cluster would generate end in a number.  Pods of an object share what is the same in
     them: never change it.  of_kubernetes: as Kubernetes' controllers make them, where those are not like kube32's.
+    most: more pods than that are an error.
 
     Raises PreviewError with a line for everything that is wrong, and where no pods come out.
     """
     state, workloads, passed_over = _accepted(manifests, with_system_classes(state))
     state, replaced = _without_own_pods(state, workloads)
     makings = [making(workload.obj, state.nodes, of_kubernetes=of_kubernetes) for workload in workloads]
-    _check_number(workloads, makings)
+    _check_number(workloads, makings, most)
     none = [
         f"{workload.manifest.title}: makes no pods: {made.why_none}"
         for workload, made in zip(workloads, makings, strict=True)
@@ -215,12 +216,12 @@ def _keys(pod: JsonObject) -> Iterator[_Key]:
 # making the pods
 
 
-def _check_number(workloads: Sequence[_Workload], makings: Sequence[Making]) -> None:
+def _check_number(workloads: Sequence[_Workload], makings: Sequence[Making], most: int) -> None:
     total = sum(made.number for made in makings)
-    if total > MOST_PODS:
-        most = max(range(len(makings)), key=lambda index: makings[index].number)
-        number, title = makings[most].number, workloads[most].manifest.title
-        raise PreviewError(f"{title}: makes {number} of {total} pods; a preview places {MOST_PODS} at most")
+    if total > most:
+        largest = max(range(len(makings)), key=lambda index: makings[index].number)
+        number, title = makings[largest].number, workloads[largest].manifest.title
+        raise PreviewError(f"{title}: makes {number} of {total} pods; a preview places {most} at most")
 
 
 class _Names:

@@ -24,6 +24,16 @@ UNTIMED = "~"
 """After every time: a pod that nothing tells the age of is a new one."""
 
 
+class Reading:
+    """Reads objects; somebody else may remember what they come to."""
+
+    def node(self, obj: JsonObject) -> tuple[Node, list[Problem]]:
+        return kestrel_node(obj)
+
+    def pod(self, obj: JsonObject) -> Translation:
+        return translation(obj)
+
+
 # nodes
 
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from kube32_sim import cli
-from kube32_sim.commands import preview as command_module
 from kube32_sim.kestrel.operations import size
+from kube32_sim.preview import placing
 from tests.support.servers import CLONE, command_environment, running_server
 
 NODE = {
@@ -216,10 +216,44 @@ def test_files_that_are_not_there(files: Path, capsys: pytest.CaptureFixture[str
 def test_too_many_verdicts_are_refused_before_they_are_made(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command_module, "MOST_VERDICTS", 2)
+    monkeypatch.setattr(placing, "MOST_VERDICTS", 2)
     assert preview("-f", "app.yaml", "--nodes", "nodes.yaml", "-o", "json") == 1
     assert "-o json tells what each node says of each pod, too much for 3 pods on 1 nodes" in capsys.readouterr().err
     assert preview("-f", "app.yaml", "--nodes", "nodes.yaml") == 0
+
+
+@pytest.mark.usefixtures("files")
+def test_the_best_nodes_alone(files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [{**NODE, "metadata": {**NODE["metadata"], "name": name}} for name in ("n3", "n2", "n1")]  # type: ignore[dict-item]
+    (files / "nodes.yaml").write_text(yaml.safe_dump_all(nodes))
+    arguments = ("-f", "app.yaml", "--nodes", "nodes.yaml")
+    assert preview(*arguments, "-o", "json", "--limit", "1") == 0
+    placements = json.loads(capsys.readouterr().out)["status"]["placements"]
+    assert [one["name"] for each in placements for one in each["nodes"]] == ["n1", "n2", "n3"]
+    assert {each["nodesOmitted"] for each in placements} == {2}
+    assert preview(*arguments, "-o", "wide", "--limit", "2") == 0
+    assert capsys.readouterr().out.count("  and 1 more node\n") == 3
+    assert preview(*arguments, "-o", "yaml") == 0
+    assert "*id" not in capsys.readouterr().out
+    monkeypatch.setattr(placing, "MOST_VERDICTS", 3)
+    assert preview(*arguments, "-o", "wide", "--limit", "1") == 0
+    assert preview(*arguments, "-o", "wide") == 1
+    assert "use -o table, or --limit" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("-f", "app.yaml", "--limit", "-1", "-o", "wide"), "--limit -1: how many nodes to tell of"),
+        (("-f", "app.yaml", "--limit", "3"), "--limit: a table tells of no nodes"),
+        (("--operations", "ops.json", "--limit", "3"), "--limit does not go with --operations"),
+    ],
+)
+def test_a_limit_out_of_place(arguments: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        preview(*arguments)
+    assert caught.value.code == 2
+    assert told in capsys.readouterr().err
 
 
 def test_what_is_said_commands_no_terminal(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,7 +95,7 @@ def traces(cluster: Cluster) -> tuple[Any, ...]:
     """Everything that a write might leave behind."""
     hooks: Any = cluster.registry._hooks
     allocators = hooks._allocators
-    scheduler = hooks._binder
+    scheduler = hooks._binder._scheduler
     return (
         cluster.store.revision,
         [stored.raw for storage in cluster.store.storages() for stored in cluster.store.list(storage)],

@@ -6,12 +6,12 @@ from both.  What answers for them is put together in `assembling.py`.
 
 from __future__ import annotations
 
-from kube32_sim.api.own import clocks, explanations, faults, forks, recordings, snapshots
+from kube32_sim.api.own import clocks, explanations, faults, forks, previews, recordings, snapshots
 from kube32_sim.api.own.parts import API_VERSION, GROUP, PREFIX, VERSION, JsonObject
 
 __all__ = ["API_VERSION", "GROUP", "PREFIX", "VERSION", "definitions"]
 
-_TYPES = (clocks, explanations, faults, forks, recordings, snapshots)
+_TYPES = (clocks, explanations, faults, forks, previews, recordings, snapshots)
 
 
 def definitions() -> dict[str, JsonObject]:
