@@ -1,0 +1,73 @@
+// "Where would it go?": a manifest, and what every node says of each of its pods.
+
+import { aboutText, previewBody } from "./manifests.js";
+import { $, h, say } from "./dom.js";
+
+const PATH = "apis/sim.kube32.io/v1alpha1/schedulingpreviews";
+const MOST_NODES = 50;
+
+export class Preview {
+  constructor(api) {
+    this.api = api;
+    $("preview-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.ask();
+    });
+    $("manifest").addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.ask();
+    });
+  }
+
+  async ask() {
+    const text = $("manifest").value;
+    if (!text.trim()) {
+      this.answer("Paste a manifest first.");
+      return;
+    }
+    const { body, type, offset } = previewBody(text, $("profile").value);
+    this.answer("Asking …");
+    try {
+      const { status } = await this.api.ask("POST", PATH, { body, type });
+      const placements = status?.placements ?? [];
+      const placed = placements.filter((one) => one.node).length;
+      const notes = [...(status?.warnings ?? []), ...(status?.notes ?? [])].map((note) => h("p", { class: "hint" }, String(note)));
+      this.answer(`${placed} of ${placements.length} pods would find a node; nothing was created.`, [
+        ...notes, ...placements.map(placement),
+      ]);
+    } catch (error) {
+      this.answer(error.code === 404 ? "This server has no previews." : aboutText(error.message, offset));
+    }
+  }
+
+  answer(text, children = []) {
+    say($("preview-told"), text);
+    $("placements").replaceChildren(...children);
+  }
+}
+
+function placement({ pod, namespace, node, score, message, nodes = [] }) {
+  const title = node ? `${pod} → ${node}` : `${pod}: no node`;
+  const about = [namespace, node && `score ${score}`, message].filter((part) => part !== undefined && part !== "").join(", ");
+  const body = h("tbody", {});
+  const ordered = [...nodes].sort((one, other) => Number(other.feasible) - Number(one.feasible));
+  const show = (some) => body.append(...some.map(verdict));
+  show(ordered.slice(0, MOST_NODES));
+  const table = h("table", {}, h("caption", { class: "hidden" }, `What each node says of ${pod}`),
+    h("thead", {}, h("tr", {}, ...["Node", "Score", "Verdict"].map((text) => h("th", { scope: "col" }, text)))), body);
+  const details = h("details", { class: "placement", "data-placed": String(Boolean(node)), open: !node && nodes.length <= MOST_NODES },
+    h("summary", {}, h("strong", {}, title), h("span", { class: "about" }, about)), table);
+  if (ordered.length > MOST_NODES) {
+    const more = h("button", { type: "button", class: "quiet", onclick: () => {
+      show(ordered.slice(MOST_NODES));
+      more.remove();
+    } }, `Show ${ordered.length - MOST_NODES} more`);
+    details.append(more);
+  }
+  return details;
+}
+
+function verdict({ name, feasible, reason, score, detail }) {
+  const text = feasible ? detail || "fits" : [reason, detail].filter(Boolean).join(": ");
+  return h("tr", { "data-feasible": String(Boolean(feasible)) },
+    h("th", { scope: "row" }, name), h("td", {}, feasible ? String(score) : "–"), h("td", {}, text));
+}
