@@ -16,12 +16,12 @@ export const SHOWN = [
 const ALIASES = { "esp.io/psram": "esp32.io/psram" };
 const DEFAULT_MEMORY = 16 * 1024; // of a pod that does not say
 
-/** A quantity in whole units, rounded up; what is no quantity counts 0. */
+/** A quantity in whole units, rounded away from zero; what is no quantity counts 0. */
 export function amount(text) {
   const found = QUANTITY.exec(String(text));
   if (!found) return 0;
   const value = Number(found[1] + (found[2] ?? "")) * SUFFIXES[found[3] ?? ""];
-  return Math.ceil(Number(value.toPrecision(15)));
+  return Math.sign(value) * Math.ceil(Math.abs(Number(value.toPrecision(15))));
 }
 
 /** `240Ki`, `1.5Mi`: at most four characters of digits. */

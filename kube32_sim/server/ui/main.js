@@ -118,6 +118,8 @@ document.addEventListener("visibilitychange", () => {
   }
 });
 addEventListener("online", begin);
+addEventListener("pagehide", () => watches.forEach((one) => one.stop())); // else a page that is kept keeps connections
+addEventListener("pageshow", (event) => event.persisted && begin());
 
 // who calls
 

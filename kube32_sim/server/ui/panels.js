@@ -3,8 +3,8 @@
 import { ageText } from "./figures.js";
 import { $, h, say, set, sync } from "./dom.js";
 
-const MOST_SHOWN = 100;
-const TOLD_EVERY = 5000; // so that who listens is not read every change
+const MOST_SHOWN = 50;
+const TOLD_EVERY = 3000; // so that who listens is not read every change
 
 export class Panels {
   constructor(state, clock) {

@@ -30,10 +30,9 @@ export class Preview {
       const { status } = await this.api.ask("POST", PATH, { body, type });
       const placements = status?.placements ?? [];
       const placed = placements.filter((one) => one.node).length;
-      const notes = [...(status?.warnings ?? []), ...(status?.notes ?? [])].map((note) => h("p", { class: "hint" }, String(note)));
-      this.answer(`${placed} of ${placements.length} pods would find a node; nothing was created.`, [
-        ...notes, ...placements.map(placement),
-      ]);
+      const warnings = (status?.warnings ?? []).map((warning) => h("p", { class: "hint" }, String(warning)));
+      const told = `${placed} of ${placements.length} ${placements.length === 1 ? "pod" : "pods"} would find a node.`;
+      this.answer(`${told} Nothing was created.`, [...warnings, ...placements.map(placement)]);
     } catch (error) {
       this.answer(error.code === 404 ? "This server has no previews." : aboutText(error.message, offset));
     }
@@ -45,9 +44,11 @@ export class Preview {
   }
 }
 
-function placement({ pod, namespace, node, score, message, nodes = [] }) {
+function placement({ pod, namespace, owner, node, score, message, note, victims, nodes, nodesOmitted }) {
+  nodes ??= [];
   const title = node ? `${pod} → ${node}` : `${pod}: no node`;
-  const about = [namespace, node && `score ${score}`, message].filter((part) => part !== undefined && part !== "").join(", ");
+  const evicts = victims?.length ? `evicts ${victims.map((one) => one.pod).join(", ")}` : "";
+  const about = [namespace, owner, node && `score ${score}`, evicts, message, note].filter(Boolean).join(", ");
   const body = h("tbody", {});
   const ordered = [...nodes].sort((one, other) => Number(other.feasible) - Number(one.feasible));
   const show = (some) => body.append(...some.map(verdict));
@@ -63,6 +64,7 @@ function placement({ pod, namespace, node, score, message, nodes = [] }) {
     } }, `Show ${ordered.length - MOST_NODES} more`);
     details.append(more);
   }
+  if (nodesOmitted) details.append(h("p", { class: "hint" }, `and ${nodesOmitted} more nodes`));
   return details;
 }
 

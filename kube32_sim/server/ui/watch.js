@@ -5,6 +5,7 @@ import { Refused } from "./api.js";
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 10_000;
 const SILENCE = 150_000; // a bookmark comes every minute, so the connection is dead by then
+const SHORTEST = 1000; // a watch that ends sooner is not followed by the next at once
 const PAGE = 500;
 
 /**
@@ -37,20 +38,17 @@ export class Watch {
     while (!signal.aborted) {
       try {
         if (!this.version) await this.list(signal);
+        const begun = performance.now();
         await this.follow(signal);
-        this.failures = 0;
+        if (!signal.aborted && performance.now() - begun < SHORTEST) await this.pause(signal);
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof Refused && error.code === 410) {
-          this.version = "";
-          continue;
-        }
+        this.version = ""; // what answers next may be another server, whose revisions mean something else
+        if (error instanceof Refused && error.code === 410) continue;
         if (error instanceof Refused && [401, 403, 404].includes(error.code)) {
-          this.version = "";
           this.handlers.state("refused", error);
           return;
         }
-        if (error instanceof Refused) this.version = "";
         await this.pause(signal);
       }
     }
