@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-
 from kube32_controllers.scheduler_cache import SchedulerCache
 from kube32_controllers.scheduler_figures import amount, pod_request
+
 from kube32_sim.api.yamltext import YamlError, loads
 from kube32_sim.kestrel.profiles import KUBE32
 from kube32_sim.server import pages

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.support.http import Http
-from tests.support.servers import Server
 from tests.support.webdriver import Browser
 
 PODS = "/api/v1/namespaces/default/pods"
