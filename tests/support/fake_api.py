@@ -1,4 +1,4 @@
-"""A server that answers a page as a test wants it: lists and watches of what no real one would store, and broken ones."""
+"""A server that answers the page as a test wants it: with what no real one would store, and with failures."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _handler(api: FakeApi) -> type[BaseHTTPRequestHandler]:
             api.asked.append((self.command, path, body))
             self._object(*api.answers.get((self.command, path), (200, {})))
 
-        do_POST = do_PATCH = _write
+        do_POST = do_PATCH = _write  # noqa: N815
 
         def _object(self, code: int, obj: JsonObject) -> None:
             self._answer(code, json.dumps(obj).encode(), "application/json")

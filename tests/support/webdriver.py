@@ -32,7 +32,8 @@ INSTALL_PATIENCE = 600.0
 ANSWER_PATIENCE = 60.0
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--lang=en",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
+    "--lang=en",
 )  # fmt: skip
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 """Under which the protocol hands over elements."""
@@ -133,7 +134,8 @@ class Browser:
             const one = document.activeElement;
             const by = (one.getAttribute("aria-labelledby") ?? "").split(" ").filter(Boolean);
             const told = by.map((id) => document.getElementById(id).textContent).join(" ");
-            return told || one.getAttribute("aria-label") || one.labels?.[0]?.textContent || one.textContent || one.id"""
+            const name = told || one.getAttribute("aria-label") || one.labels?.[0]?.textContent;
+            return name || one.textContent || one.id"""
         return str(self.run(script)).strip()
 
     def size(self, width: int, height: int) -> None:

@@ -73,10 +73,8 @@ resources = st.dictionaries(
     st.sampled_from(["0", "1", "2", "16Ki", "100Ki", "1Mi", "1500m"]),
     max_size=3,
 )
-containers = st.lists(
-    st.fixed_dictionaries({}, optional={"resources": st.fixed_dictionaries({}, optional={"requests": resources, "limits": resources})}),
-    max_size=3,
-)  # fmt: skip
+declared = st.fixed_dictionaries({}, optional={"requests": resources, "limits": resources})
+containers = st.lists(st.fixed_dictionaries({}, optional={"resources": declared}), max_size=3)
 specs = st.fixed_dictionaries({"containers": containers}, optional={"initContainers": containers})
 
 
@@ -130,9 +128,9 @@ def made(step: dict[str, Any], revision: int) -> dict[str, Any]:
 def test_what_is_free_is_what_the_scheduler_counts(modules: Modules, steps: list[dict[str, Any]]) -> None:
     cache, heard = SchedulerCache(), []
     bound: dict[str, str] = {}
-    for revision, step in enumerate(steps, 1):
+    for revision, step in enumerate(map(dict, steps), 1):
         if step["what"] == "pod":
-            step = {**step, "node": bound.setdefault(step["name"], step["node"]) or step["node"]}
+            step["node"] = bound.setdefault(step["name"], step["node"]) or step["node"]
             bound[step["name"]] = "" if step["gone"] else step["node"]  # a pod stays where it is
         obj = made(step, revision)
         heard.append([f"{step['what']}Event", "DELETED" if step["gone"] else "MODIFIED", obj])
@@ -212,6 +210,6 @@ def test_what_is_no_yaml_stays_none(modules: Modules) -> None:
         objects_of(modules, "a: [1\n")
 
 
-@pytest.mark.parametrize(("bytes_", "text"), [(0, "0"), (1023, "1023"), (1024, "1Ki"), (245760, "240Ki"), (1572864, "1.5Mi"), (-1024, "-1Ki")])  # fmt: skip
-def test_bytes_are_written_short(modules: Modules, bytes_: int, text: str) -> None:
-    assert modules("figures.js", "bytesText", bytes_) == text
+def test_bytes_are_written_short(modules: Modules) -> None:
+    expected = {0: "0", 1023: "1023", 1024: "1Ki", 245760: "240Ki", 1572864: "1.5Mi", -1024: "-1Ki"}
+    assert {amount: modules("figures.js", "bytesText", amount) for amount in expected} == expected
