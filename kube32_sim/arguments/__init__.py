@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from kube32_sim.arguments import clock, completion, kubelet, preview, record, replay, scenario, serve, snapshot
+from kube32_sim.arguments import clock, completion, kubelet, preview, record, replay, scenario, serve, snapshot, top
 from kube32_sim.arguments.parser import PROGRAM, Commands, Parser
 from kube32_sim.version import VERSION
 
@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "preview": preview.add,
     "clock": clock.add,
     "snapshot": snapshot.add,
+    "top": top.add,
     "record": record.add,
     "replay": replay.add,
     "scenario": scenario.add,
