@@ -26,6 +26,7 @@ from benchmarks import (
     requests,
     scheduling,
     snapshots,
+    ui,
     watches,
 )
 from benchmarks.kestrel import KESTREL
@@ -72,6 +73,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "replicas-lag": replicas.lag,
     "replicas-boards": replicas.boards,
     "replicas-takeover": replicas.takeover,
+    "ui": ui.page,
     **KESTREL,
 }
 

@@ -89,7 +89,7 @@ def terminal(*arguments: str, **environment: str) -> Iterator[Terminal]:
         env=variables,
         cwd=CLONE,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509  so that Ctrl-C is one
     )
     try:
         os.close(theirs)
