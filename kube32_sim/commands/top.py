@@ -87,4 +87,4 @@ def _document(picture: Picture, following: Following, sort: str) -> dict[str, An
         for board in picture.boards(sort)
     ]
     pending = [{"pod": one.pod, "message": one.message} for one in picture.pending()]
-    return {"now": following.clock(), "boards": boards, "pending": pending}
+    return {"now": following.now(), "boards": boards, "pending": pending}

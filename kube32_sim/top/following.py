@@ -59,11 +59,15 @@ class Following:
     def moves_by_itself(self) -> bool:
         return self._virtual is None
 
-    def clock(self) -> str:
-        """What time it is in the cluster, in words; "" where that is not known."""
+    def now(self) -> str:
+        """What time it is in the cluster (RFC 3339); "" where that is not known."""
         if self._virtual is not None:
-            return f"{rfc3339(self._virtual)} (virtual)"
+            return rfc3339(self._virtual)
         return "" if self._ahead is None else rfc3339(self._real.now() + self._ahead)
+
+    def clock(self) -> str:
+        """The same in words."""
+        return self.now() + (" (virtual)" if self._virtual is not None else "")
 
     async def follow(self) -> None:
         """For ever."""

@@ -115,6 +115,7 @@ export class Boards {
   drawNotes(card, node) {
     const notes = [];
     for (const { type, value, reason, message } of node.conditions) {
+      if (value === "Unknown" && type !== "Ready" && node.ready === "Unknown") continue; // nothing of it is known
       if (value !== (type === "Ready" ? "True" : "False")) notes.push([`${type}=${value}`, `${reason}: ${message}`]);
     }
     for (const taint of node.taints) notes.push([taint, "taint"]);

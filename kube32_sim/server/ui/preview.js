@@ -48,6 +48,7 @@ function placement({ pod, namespace, owner, node, score, message, note, victims,
   nodes ??= [];
   const title = node ? `${pod} → ${node}` : `${pod}: no node`;
   const evicts = victims?.length ? `evicts ${victims.map((one) => one.pod).join(", ")}` : "";
+  if (node && message?.startsWith("Successfully assigned")) message = ""; // the title says so
   const about = [namespace, owner, node && `score ${score}`, evicts, message, note].filter(Boolean).join(", ");
   const body = h("tbody", {});
   const ordered = [...nodes].sort((one, other) => Number(other.feasible) - Number(one.feasible));
