@@ -17,8 +17,10 @@ from kube32_sim.top.picture import MEMORY, PINS, PSRAM, SHOWN, Board, Pending, P
 
 TITLES = {MEMORY: "HEAP", PSRAM: "PSRAM", PINS: "PINS"}
 KEYS = "q quit   s sort   arrows, page keys scroll"
-WIDE, MIDDLE, NARROW = 110, 84, 56
-"""Columns from which kinds, bars and all resources have room."""
+WIDE, NARROW = 110, 56
+"""Columns from which kinds and all resources have room."""
+LONGEST, SHORTEST, FIGURE, GAP = 10, 3, 7, 2
+"""Characters of a bar, of what is written beside it, and between two columns."""
 FULL, NEARLY = 0.9, 0.75
 MOST_PENDING = 5
 
@@ -132,11 +134,12 @@ def _alarm(wrong: bool) -> str:
 
 
 def _table(boards: Sequence[Board], view: View) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), expand=False, header_style="bold", show_edge=False)
+    table = Table(box=None, padding=(0, GAP, 0, 0), expand=False, header_style="bold", show_edge=False)
     shown = SHOWN if view.width >= NARROW else (MEMORY,)
     columns: list[tuple[str, Callable[[Board], Text]]] = [("BOARD", lambda board: _line(board.name))]
     columns.append(("STATUS", lambda board: _line(board.status, "" if board.ready else "yellow")))
-    columns += [(TITLES[resource], _gauge(resource, view)) for resource in shown]
+    length = _length_of_bars(boards, view, len(shown))
+    columns += [(TITLES[resource], _gauge(resource, length, view.ascii)) for resource in shown]
     columns.append(("PODS", lambda board: Text(f"{board.running}/{board.pods}")))
     if view.width >= WIDE:
         columns.append(("KIND", lambda board: _line(board.kind, "dim")))
@@ -147,10 +150,20 @@ def _table(boards: Sequence[Board], view: View) -> Table:
     return table
 
 
-def _gauge(resource: str, view: View) -> Callable[[Board], Text]:
+def _length_of_bars(boards: Sequence[Board], view: View, count: int) -> int:
+    """What all else leaves them; 0 where that is too little."""
+    columns: list[Callable[[Board], str]] = [lambda board: board.name, lambda board: board.status]
+    if view.width >= WIDE:
+        columns.append(lambda board: board.kind)
+    taken = sum(max((len(text(board)) for board in boards), default=0) + GAP for text in columns)
+    left = view.width - taken - len("10/10") - GAP - count * (FIGURE + GAP)
+    length = min(LONGEST, left // count)
+    return length if length >= SHORTEST else 0
+
+
+def _gauge(resource: str, length: int, ascii_only: bool) -> Callable[[Board], Text]:
     """A bar of what is used, where there is room, and what is free."""
-    length = 10 if view.width >= MIDDLE else 0
-    full, empty = ("#", ".") if view.ascii else ("■", "·")
+    full, empty = ("#", ".") if ascii_only else ("■", "·")
 
     def cell(board: Board) -> Text:
         if resource not in board.capacity:

@@ -180,3 +180,23 @@ def test_a_message_about_a_line_is_about_the_pasted_one(browser: Browser, fake: 
     browser.click("#preview-form button")
     browser.wait("document.querySelector('#preview-told').innerText.includes('expected key')")
     assert browser.text("#preview-told") == "yaml: line 2: did not find expected key"
+
+
+def test_a_page_that_nobody_sees_holds_no_connection(browser: Browser, fake: FakeApi) -> None:
+    fake.objects["nodes"] = [node("a")]
+    opened(browser, fake.url)
+    hide = "Object.defineProperty(document, 'hidden', { value: arguments[0], configurable: true });"
+    browser.run(f"{hide} document.dispatchEvent(new Event('visibilitychange'));", True)
+    browser.wait("document.body.dataset.connection === 'paused'")
+    assert browser.texts("#boards h3") == ["a"]
+    browser.run(f"{hide} document.dispatchEvent(new Event('visibilitychange'));", False)
+    browser.wait("document.body.dataset.connection === 'live'")
+    assert fake.count("/api/v1/nodes?limit") == 1, "it goes on where it was"
+
+
+def test_what_is_not_known_is_not_said(browser: Browser, fake: FakeApi) -> None:
+    fake.refusal = 403, {"kind": "Status", "code": 403, "message": "not for you"}
+    opened(browser, fake.url, "refused")
+    assert browser.text("#access-told") == "not for you"
+    assert browser.texts(".totals dd") == ["–"] * 4
+    assert browser.run("return [...document.querySelectorAll('.empty')].filter((e) => e.offsetParent).length") == 0

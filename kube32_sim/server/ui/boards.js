@@ -33,8 +33,10 @@ export class Boards {
     for (const name of this.cards.keys()) if (!this.list.made.has(name)) this.cards.delete(name);
     if (!this.cards.has(this.active)) this.activate(this.cards.get(names[0])?.element);
     const all = this.state.nodes.size;
-    say($("shown"), names.length === all ? `${all} board${all === 1 ? "" : "s"}` : `${names.length} of ${all} boards`);
-    $("no-boards").hidden = names.length > 0;
+    const known = this.state.known.has("nodes");
+    const told = names.length === all ? `${all} board${all === 1 ? "" : "s"}` : `${names.length} of ${all} boards`;
+    say($("shown"), known ? told : "");
+    $("no-boards").hidden = names.length > 0 || !known;
     say($("no-boards"), all ? "No board matches." : "There are no boards.");
   }
 

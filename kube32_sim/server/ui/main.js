@@ -10,7 +10,7 @@ import { State } from "./state.js";
 import { setUpTheme } from "./theme.js";
 import { Watch } from "./watch.js";
 
-const HIDDEN_FOR = 5000; // a browser has few connections to one server: a page that nobody sees holds none
+const HIDDEN_FOR = 2000; // a browser has few connections to one server: a page that nobody sees holds none
 const PROBLEM_SHOWN = 12_000;
 
 setUpTheme();
@@ -38,7 +38,7 @@ function draw() {
   if (dirty.all || ($("only").value !== "all" && dirty.nodes.size)) boards.draw();
   else for (const name of dirty.nodes) boards.update(name);
   if (dirty.all || dirty.waiting) panels.drawWaiting();
-  if (dirty.events) panels.drawEvents();
+  if (dirty.all || dirty.events) panels.drawEvents();
   if (dirty.all || dirty.waiting || dirty.nodes.size) panels.drawTotals();
   dirty.all = dirty.waiting = dirty.events = false;
   dirty.nodes.clear();
@@ -85,7 +85,7 @@ function drawConnection() {
   else if (all.every((one) => followed[one] === "live")) [now, text] = ["live", "Live"];
   set(document.body, "data-connection", now);
   say($("connection"), text);
-  const told = [...new Set(refused.map((one) => details[one].message))].join("  ");
+  const told = [...new Set(refused.map((one) => details[one].message))].join("\n");
   $("access").hidden = !refused.length && !api.token;
   say($("access-told"), refused.length ? told : "A token is in use, for as long as this tab is open.");
   $("token-form").hidden = !refused.length;
@@ -131,9 +131,7 @@ $("token-form").addEventListener("submit", (event) => {
 });
 $("forget").addEventListener("click", () => {
   api.setToken("");
-  state.listNodes([]);
-  state.listPods([]);
-  state.listEvents([]);
+  state.forget();
   again();
 });
 

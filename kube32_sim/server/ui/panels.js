@@ -22,8 +22,9 @@ export class Panels {
       say(name, key);
       say(message, this.state.waiting.get(key).message);
     });
-    say($("waiting-count"), String(pods.length));
-    $("no-waiting").hidden = pods.length > 0;
+    const known = this.state.known.has("pods");
+    say($("waiting-count"), known ? String(pods.length) : "");
+    $("no-waiting").hidden = pods.length > 0 || !known;
     $("more-waiting").hidden = pods.length <= MOST_SHOWN;
     say($("more-waiting"), `and ${pods.length - MOST_SHOWN} more`);
   }
@@ -41,7 +42,7 @@ export class Panels {
       set(age, "datetime", event.time ?? "");
       say(age, this.age(event.time));
     });
-    $("no-events").hidden = events.length > 0;
+    $("no-events").hidden = events.length > 0 || !this.state.known.has("events");
   }
 
   /** Once a second: nothing else of a list is another one because time goes on. */
@@ -59,14 +60,13 @@ export class Panels {
     const ready = nodes.filter((node) => node.ready === "True").length;
     const pods = [...this.state.pods.values()];
     const running = pods.filter((pod) => pod.tone === "good").length;
-    const [boards, apart] = [`${ready} of ${nodes.length}`, pods.filter((pod) => pod.tone === "bad").length];
-    say($("total-boards"), boards);
-    say($("total-pods"), `${running} of ${pods.length}`);
-    say($("total-waiting"), String(this.state.waiting.size));
-    say($("total-failing"), String(apart));
-    set($("total-boards").parentElement, "data-alarm", String(ready < nodes.length));
-    set($("total-waiting").parentElement, "data-alarm", String(this.state.waiting.size > 0));
-    set($("total-failing").parentElement, "data-alarm", String(apart > 0));
+    const [boards, failing] = [`${ready} of ${nodes.length}`, pods.filter((pod) => pod.tone === "bad").length];
+    const [knowsNodes, knowsPods] = ["nodes", "pods"].map((what) => this.state.known.has(what));
+    total("boards", knowsNodes, boards, ready < nodes.length);
+    total("pods", knowsPods, `${running} of ${pods.length}`, false);
+    total("waiting", knowsPods, String(this.state.waiting.size), this.state.waiting.size > 0);
+    total("failing", knowsPods, String(failing), failing > 0);
+    if (!knowsNodes || !knowsPods) return;
     this.tell(`${boards} boards ready, ${running} of ${pods.length} pods running, ${this.state.waiting.size} pending`);
   }
 
@@ -80,6 +80,12 @@ export class Panels {
       say($("spoken"), this.told);
     }, TOLD_EVERY);
   }
+}
+
+function total(what, known, text, alarm) {
+  const element = $(`total-${what}`);
+  say(element, known ? text : "–");
+  set(element.parentElement, "data-alarm", String(known && alarm));
 }
 
 function makeWaiting() {

@@ -14,6 +14,14 @@ export class State {
     this.events = new Map();
     this.onNode = new Map(); // node's name -> key -> pod
     this.waiting = new Map();
+    this.known = new Set(); // of what there has been a list
+  }
+
+  /** As before anything was known. */
+  forget() {
+    for (const list of [this.listNodes, this.listPods, this.listEvents]) list.call(this, []);
+    this.known.clear();
+    this.changed("all");
   }
 
   podsOf(name) {
@@ -25,6 +33,7 @@ export class State {
   listNodes(items) {
     this.nodes = new Map(items.map((item) => [item.metadata.name, nodeRecord(item)]));
     for (const node of this.nodes.values()) this.weigh(node);
+    this.known.add("nodes");
     this.changed("all");
   }
 
@@ -55,6 +64,7 @@ export class State {
     this.waiting = new Map();
     for (const item of items) this.place(podRecord(item));
     for (const node of this.nodes.values()) this.weigh(node);
+    this.known.add("pods");
     this.changed("all");
   }
 
@@ -91,6 +101,7 @@ export class State {
   listEvents(items) {
     const records = items.map(eventRecord).sort((one, other) => one.revision - other.revision);
     this.events = new Map(records.slice(-MOST_EVENTS).map((record) => [record.uid, record]));
+    this.known.add("events");
     this.changed("events");
   }
 
