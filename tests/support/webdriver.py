@@ -16,7 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,21 @@ class Browser:
         failed, value = self._do("/execute/async", script=wrapped, args=arguments)
         assert not failed, value
         return value
+
+    def new_tab(self) -> Callable[[], None]:
+        """Go on in a tab of its own; what is answered closes it, wherever one is.  `to_first_tab` goes back."""
+        handle = self._do("/window/new", type="tab")["handle"]
+        self._do("/window", handle=handle)
+
+        def close() -> None:
+            self._do("/window", handle=handle)
+            self._ask("DELETE", f"{self._session}/window")
+            self.to_first_tab()
+
+        return close
+
+    def to_first_tab(self) -> None:
+        self._do("/window", handle=self._ask("GET", f"{self._session}/window/handles")[0])
 
     def wait(self, expression: str, what: str = "") -> Any:
         """Until an expression is true."""

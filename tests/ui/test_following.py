@@ -142,7 +142,7 @@ def test_who_may_not_is_told_and_asked_for_a_token(browser: Browser, tmp_path: P
 
 def test_who_may_see_only_some_of_it_sees_that(browser: Browser, fake: FakeApi) -> None:
     fake.objects["nodes"] = [node("a")]
-    browser.open(f"{fake.url}/ui/")
+    opened(browser, fake.url)
     names(browser, "a")
     fake.refusal = 403, {"kind": "Status", "code": 403, "message": "pods are not for you"}
     fake.end("pods")
@@ -200,3 +200,21 @@ def test_what_is_not_known_is_not_said(browser: Browser, fake: FakeApi) -> None:
     assert browser.text("#access-told") == "not for you"
     assert browser.texts(".totals dd") == ["–"] * 4
     assert browser.run("return [...document.querySelectorAll('.empty')].filter((e) => e.offsetParent).length") == 0
+
+
+def test_one_window_follows_events_and_others_look_now_and_then(browser: Browser, fake: FakeApi) -> None:
+    close = browser.new_tab()
+    try:
+        browser.open(f"{fake.url}/ui/icon.svg")
+        browser.run("navigator.locks.request('kube32-sim-events', () => new Promise(() => {}));")
+        browser.to_first_tab()
+        opened(browser, fake.url)
+        event = {"metadata": {"uid": "e", "resourceVersion": "1"}, "involvedObject": {}, "reason": "Smoke"}
+        fake.objects["events"] = [event]
+        browser.wait("document.querySelector('#events').innerText.includes('Smoke')")
+        assert fake.count("/api/v1/events?watch") == 0
+    finally:
+        close()
+    until(lambda: fake.count("/api/v1/events?watch") == 1, "its turn has come")
+    fake.send("events", "ADDED", {**event, "metadata": {"uid": "f", "resourceVersion": "12"}, "reason": "Fire"})
+    browser.wait("document.querySelector('#events').innerText.includes('Fire')")

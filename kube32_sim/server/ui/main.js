@@ -8,6 +8,7 @@ import { Panels } from "./panels.js";
 import { Preview } from "./preview.js";
 import { State } from "./state.js";
 import { setUpTheme } from "./theme.js";
+import { InTurns } from "./turns.js";
 import { Watch } from "./watch.js";
 
 const HIDDEN_FOR = 2000; // a browser has few connections to one server: a page that nobody sees holds none
@@ -57,7 +58,7 @@ const details = {};
 const watches = [
   watch("nodes", (items) => state.listNodes(items), (type, object) => state.nodeEvent(type, object)),
   watch("pods", (items) => state.listPods(items), (type, object) => state.podEvent(type, object)),
-  watch("events", (items) => state.listEvents(items), (type, object) => state.eventEvent(type, object)),
+  new InTurns(watch("events", (items) => state.listEvents(items), (type, object) => state.eventEvent(type, object))),
 ];
 
 function watch(plural, list, event) {

@@ -54,8 +54,20 @@ export class Watch {
     }
   }
 
+  /** The present state once, without following it. */
+  async look(signal) {
+    try {
+      await this.list(signal);
+      if (!signal.aborted) this.handlers.state("live");
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof Refused) this.handlers.state("refused", error);
+      else this.handlers.state("lost", Date.now());
+    }
+  }
+
   async list(signal) {
-    this.handlers.state("connecting");
+    if (!this.version) this.handlers.state("connecting");
     const items = [];
     let version = "";
     let rest = "";
