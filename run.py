@@ -8,6 +8,7 @@
     python3 run.py clock   ACTION...      tell the time of a running simulator, or move it on
     python3 run.py faults  ACTION...      let boards break, and requests of clients fail
     python3 run.py snapshot ACTION...     save the state of a cluster in a file, or load it
+    python3 run.py top     [OPTION]...    show boards and pods, live in a terminal
     python3 run.py record FILE            record what clients do to a running simulator
     python3 run.py replay FILE            play a recording, and compare where pods go
     python3 run.py scenario FILE...       run scenarios: what happens when, and what has to be so then

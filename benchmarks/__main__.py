@@ -28,6 +28,7 @@ from benchmarks import (
     requests,
     scheduling,
     snapshots,
+    ui,
     watches,
 )
 from benchmarks.kestrel import KESTREL
@@ -76,6 +77,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "replicas-lag": replicas.lag,
     "replicas-boards": replicas.boards,
     "replicas-takeover": replicas.takeover,
+    "ui": ui.page,
     **KESTREL,
 }
 

@@ -28,12 +28,14 @@ def reachable(host: str) -> str:
 
 def greeting(options: ServeOptions, url: str, port: int, kubeconfig: Path) -> list[str]:
     """Lines.  url: as it was asked for; the first line is what programs wait for."""
+    scheme = url.partition("://")[0]
     lines = [
         f"kube32-sim is serving on {url}",
         f"Use it:  export KUBECONFIG={kubeconfig}  and then  kubectl get nodes",
+        f"See it:  {scheme}://{reachable(options.host)}:{port}/ui/  in a browser",
     ]
     if is_every_address(options.host):
-        lines.append(_for_others(options, url.partition("://")[0], port))
+        lines.append(_for_others(options, scheme, port))
     if options.clock == "virtual":
         program = os.environ.get(PROGRAM) or "kube32-sim"
         lines.append(f"Its clock stands still until it is moved:  {program} clock advance 10s")

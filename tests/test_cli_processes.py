@@ -1,5 +1,6 @@
 """`serve` and `kubelet` as processes: signals, and boards that find their server over HTTP."""
 
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -28,7 +29,9 @@ def test_a_signal_is_a_clean_end(tmp_path: Path, number: signal.Signals) -> None
         rest = stdout.read()
         assert process.wait(timeout=60) == 0
     assert first.startswith("kube32-sim is serving on http://127.0.0.1:")
-    assert rest == f"Use it:  export KUBECONFIG={kubeconfig}  and then  kubectl get nodes\n"
+    use, see = rest.splitlines()
+    assert use == f"Use it:  export KUBECONFIG={kubeconfig}  and then  kubectl get nodes"
+    assert re.fullmatch(r"See it:  http://127\.0\.0\.1:\d+/ui/  in a browser", see)
     (line,) = log.read_text().splitlines()
     assert line.endswith(": stopped")
 
@@ -38,10 +41,10 @@ def test_a_clock_that_stands_still_is_told_of(tmp_path: Path) -> None:
     process = start_command(["serve", *options], tmp_path / "log")
     assert process.stdout is not None
     with process.stdout as stdout:
-        lines = [stdout.readline() for _ in range(3)]
+        lines = [stdout.readline() for _ in range(4)]
         process.send_signal(signal.SIGTERM)
         assert (stdout.read(), process.wait(timeout=60)) == ("", 0)
-    assert lines[2] == "Its clock stands still until it is moved:  kube32-sim clock advance 10s\n"
+    assert lines[3] == "Its clock stands still until it is moved:  kube32-sim clock advance 10s\n"
 
 
 def test_who_takes_over_a_kubeconfig_says_whose_it_was(tmp_path: Path) -> None:

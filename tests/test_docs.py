@@ -101,7 +101,7 @@ def helped(command: str) -> str:
     return table("option; default; what it does", rows)
 
 
-@pytest.mark.parametrize("command", ["serve", "kubelet", "preview"])
+@pytest.mark.parametrize("command", ["serve", "kubelet", "preview", "top"])
 def test_all_options_are_told(command: str) -> None:
     assert helped(command) in REFERENCE, helped(command)
 

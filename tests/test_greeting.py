@@ -36,9 +36,10 @@ def greeted(**options: Any) -> list[str]:
 def test_on_this_machine_only() -> None:
     first = "kube32-sim is serving on http://127.0.0.1:1"
     use = "Use it:  export KUBECONFIG=/k  and then  kubectl get nodes"
-    assert greeted() == [first, use]
+    see = "See it:  http://127.0.0.1:1/ui/  in a browser"
+    assert greeted() == [first, use, see]
     moved = "Its clock stands still until it is moved:  kube32-sim clock advance 10s"
-    assert greeted(clock="virtual") == [first, use, moved]
+    assert greeted(clock="virtual") == [first, use, see, moved]
 
 
 @pytest.mark.parametrize(
@@ -58,16 +59,21 @@ def test_on_this_machine_only() -> None:
     ],
 )
 def test_on_every_address_others_are_told_one(options: dict[str, Any], said: str) -> None:
-    first, _, line = greeted(**{"host": "0.0.0.0", **options})
+    first, _, _, line = greeted(**{"host": "0.0.0.0", **options})
     assert first.startswith("kube32-sim is serving on http")
     assert line == f"Others reach it at  {said}"
 
 
+def test_the_page_is_where_this_machine_reaches_it() -> None:
+    assert greeted(host="::", tls_self_signed=True)[2] == "See it:  https://[::1]:1/ui/  in a browser"
+    assert greeted(host="0.0.0.0", token_file=Path("t"))[2] == "See it:  http://127.0.0.1:1/ui/  in a browser"
+
+
 def test_what_somebody_elses_certificate_is_good_for_he_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"tls_cert": Path("c"), "tls_key": Path("k")}
-    assert greeted(host="0.0.0.0", **files)[2] == "Others reach it by what its certificate is good for, on port 1"
+    assert greeted(host="0.0.0.0", **files)[3] == "Others reach it by what its certificate is good for, on port 1"
     monkeypatch.setattr(greeting, "own_addresses", list)
-    line = greeted(host="0.0.0.0", token_file=Path("t"))[2]
+    line = greeted(host="0.0.0.0", token_file=Path("t"))[3]
     assert line == "Others reach it at  an address of this machine, port 1"
 
 

@@ -69,6 +69,8 @@ ALLOWED = {
     "kube32_sim/preview/answering.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/commands/clock.py": {"kube32_sim.clock.RealClock"},
     "kube32_sim/snapshot/saving.py": {"kube32_sim.clock.RealClock"},
+    "kube32_sim/top/following.py": {"kube32_sim.clock.RealClock"},
+    "kube32_sim/top/live.py": {"kube32_sim.clock.RealClock", "asyncio.timeout"},
 }
 """What each file uses of them."""
 

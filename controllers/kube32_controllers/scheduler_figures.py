@@ -140,3 +140,8 @@ def node_figures(node: JsonObject) -> Node:
         free=_amounts(allocatable, capacity),
         barred=_barred(node),
     )
+
+
+def named(amounts: Amounts) -> dict[str, int]:
+    """Amounts of the fitted resources by their names."""
+    return dict(zip(KUBE32.fitted, amounts, strict=True))

@@ -21,6 +21,7 @@ from kube32_sim.arguments import (
     scenario,
     serve,
     snapshot,
+    top,
     why,
 )
 from kube32_sim.arguments.parser import PROGRAM, Commands, Parser
@@ -31,13 +32,14 @@ __all__ = ["COMMANDS", "PROGRAM", "Parser", "build_parser"]
 COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "serve": serve.add,
     "kubelet": kubelet.add,
+    "top": top.add,
     "preview": preview.add,
     "why": why.add,
     "clock": clock.add,
     "faults": faults.add,
-    "snapshot": snapshot.add,
     "fork": fork.add,
     "diff": diff.add,
+    "snapshot": snapshot.add,
     "record": record.add,
     "replay": replay.add,
     "scenario": scenario.add,

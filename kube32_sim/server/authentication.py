@@ -91,13 +91,17 @@ class Authenticator:
         self._certificates = certificates
         self._origins = origins
 
+    def check_origin(self, request: web.BaseRequest) -> None:
+        """Raises ApiError 403 for a page of somebody else."""
+        if self._origins is not None:
+            self._origins.check(request)
+
     def user(self, request: web.BaseRequest) -> User:
         """Who sent a request; ApiError 403 for a page of somebody else, 401 for credentials that are not good.
 
         As upstream, a certificate comes first, and who has shown a good one needs no token.
         """
-        if self._origins is not None:
-            self._origins.check(request)
+        self.check_origin(request)
         authorization = request.headers.get("Authorization")
         if self._certificates is None:
             return self._by_token(authorization)

@@ -31,6 +31,7 @@ from kube32_sim.server.authorization import attributes_of, demand, demand_creati
 from kube32_sim.server.call import Call
 from kube32_sim.server.documents import Documents, has_route
 from kube32_sim.server.inflight import Inflight
+from kube32_sim.server.pages import is_page, page
 from kube32_sim.server.refusals import Refusals
 from kube32_sim.server.streaming import Streams
 from kube32_sim.server.verbs import READING, Verbs
@@ -113,6 +114,9 @@ class Handler:
         path, _, raw_query = target.partition("?")
         query = paths.parse_query(raw_query)
         info = paths.parse(request.method, path, query)
+        if info.kind == "other" and is_page(path):
+            self._authenticator.check_origin(request)
+            return page(request, path)
         user = self._authenticator.user(request)
         authorizer, asked = self._registry.authorizer, attributes_of(info, query)
         if impersonation.wanted(request.headers):
