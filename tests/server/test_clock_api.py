@@ -88,7 +88,7 @@ async def test_a_real_clock_is_what_the_machine_says(wire: Wire, bare: Cluster) 
 async def test_clients_find_the_type(wire: Wire) -> None:
     groups = (await wire("GET", "/apis")).json()["groups"]
     assert groups[-1]["name"] == "sim.kube32.io"
-    clocks, advances, _ = (await wire("GET", GROUP)).json()["resources"]
+    clocks, advances, *_ = (await wire("GET", GROUP)).json()["resources"]
     assert (clocks["name"], clocks["kind"], clocks["verbs"]) == ("clocks", "Clock", ["get", "list"])
     assert (advances["name"], advances["kind"], advances["verbs"]) == ("clocks/advance", "ClockAdvance", ["create"])
     assert not clocks["namespaced"]
