@@ -82,6 +82,6 @@ ANSWERED: Mapping[Key, str] = {
     ("authorization.k8s.io", "subjectaccessreviews"): _REVIEWED,
     ("sim.kube32.io", "clocks"): "tells the cluster's time and moves a virtual clock",
     ("sim.kube32.io", "snapshots"): "loads the state of another cluster",
-    ("sim.kube32.io", "schedulingpreviews"): "answered: where pods would go; nothing is stored ([preview.md](preview.md))",
+    ("sim.kube32.io", "schedulingpreviews"): "tells where pods would go ([preview.md](preview.md))",
 }
 """Nothing is stored, a request is answered."""
