@@ -86,9 +86,6 @@ ANSWERED: Mapping[Key, str] = {
     ("sim.kube32.io", "forks"): "branches the cluster, with a server of its own",
     ("sim.kube32.io", "faultscenarios"): "makes requests fail, late or cut off, for clients to be tried with",
     ("sim.kube32.io", "snapshots"): "loads the state of another cluster",
-    (
-        "sim.kube32.io",
-        "schedulingpreviews",
-    ): "tells where pods would go ([preview.md](preview.md))",
+    ("sim.kube32.io", "schedulingpreviews"): "tells where pods would go ([preview.md](preview.md))",
 }
 """Nothing is stored, a request is answered."""
