@@ -17,7 +17,8 @@ from kube32_sim.api import bodies, strictness
 from kube32_sim.api.configuration import Configuration
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.resources import ResourceType
-from kube32_sim.api.steering import FAULT, FAULTS
+from kube32_sim.api.steering import FAULT, FAULT_FORMS
+from kube32_sim.api.steering import fault as read_fault
 from kube32_sim.blocking.manifests import Manifests, objects
 from kube32_sim.blocking.matching import differences, told
 from kube32_sim.blocking.references import DEFAULT_NAMESPACE, Reference, find_type, read_named, read_reference
@@ -187,9 +188,11 @@ class Acts:
     # boards
 
     async def fault(self, node: str, fault: str = "stopped") -> None:
-        """Break a board: `stopped` (no power), or `partitioned` (it runs on, and nobody reaches it)."""
-        if fault not in FAULTS:
-            raise ValueError(f"there is no fault {fault!r}; there are: {', '.join(FAULTS)}")
+        """Break a board: `stopped` (no power), `partitioned` (it runs on, and nobody reaches it), `brownout` (it resets
+        again and again), `slow` (it is late); `slow:2s` and `brownout:30s` say by how much, and how often.
+        """
+        if read_fault(fault) is None:
+            raise ValueError(f"there is no fault {fault!r}; there are: {FAULT_FORMS}")
         await self._steer(node, fault)
 
     async def heal(self, node: str) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from kube32_sim.api.own import API_VERSION
-from kube32_sim.api.steering import FAULTS
+from kube32_sim.api.steering import FAULT_FORMS
+from kube32_sim.api.steering import fault as read_fault
 from kube32_sim.blocking.references import DEFAULT_NAMESPACE
 from kube32_sim.durations import parse_duration
 from kube32_sim.options import CommandError, OptionError, ServeOptions
@@ -93,14 +94,26 @@ def _options(cluster: Mapping[str, Any]) -> dict[str, Any]:
         if field not in known:
             raise Wrong(f"spec.cluster.{field}: {_unknown(str(field), list(known))}")
         kind = str(ServeOptions.__dataclass_fields__[known[field]].type)
-        found[known[field]] = _duration(given, f"spec.cluster.{field}") if "float" in kind else given
+        found[known[field]] = _option(given, kind, f"spec.cluster.{field}")
     try:
         ServeOptions(**{"port": 0, "clock": "virtual", **found})
     except OptionError as error:
         raise Wrong(f"spec.cluster: {error}") from None
-    except TypeError as error:
-        raise Wrong(f"spec.cluster: a value is of the wrong type: {error}") from None
     return found
+
+
+def _option(given: Any, kind: str, where: str) -> Any:
+    """kind: the type of the field, as it is written: `int | str`."""
+    if "float" in kind:
+        return _duration(given, where)
+    for name, expected in (("bool", bool), ("int", int), ("str", str)):
+        if name in kind and type(given) is expected:
+            return given
+    if "Path" in kind and isinstance(given, str):
+        return Path(given)
+    words = {"bool": "true or false", "int": "a number", "str": "a text", "Path": "a path"}
+    expected_words = " or ".join(word for name, word in words.items() if name in kind)
+    raise Wrong(f"{where}: {expected_words} is expected, not {given!r}")
 
 
 def _camel(name: str) -> str:
@@ -230,9 +243,8 @@ class _Steps:
     def _fail(self, fields: _Fields, namespace: str) -> Action:
         inner = _Fields(fields.value["fail"], fields.path("fail"), ("node", "nodes", "fault"))
         fault = inner.text("fault") or "stopped"
-        word = fault.partition(":")[0]
-        if word not in FAULTS:
-            raise Wrong(f"{inner.path('fault')}: {fault!r} is no fault; there are: {', '.join(FAULTS)}")
+        if read_fault(fault) is None:
+            raise Wrong(f"{inner.path('fault')}: {fault!r} is no fault; there are: {FAULT_FORMS}")
         nodes = inner.texts("node") + inner.texts("nodes")
         if not nodes:
             raise Wrong(f"{inner.path('node')}: the name of a node is expected")

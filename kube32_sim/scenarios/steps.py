@@ -246,7 +246,9 @@ class Many:
             if self.phase and phase != self.phase:
                 problems.append(f"{name} is {phase or 'in no phase'}, {where}; {self.phase} is expected")
             if self.expected is not None:
-                problems += [f"{name}: {line}" for line in told([*differences(self.expected, obj)])]
+                differs = [*differences(self.expected, obj)]
+                problems += [f"{name}:" for _ in differs[:1]]
+                problems += [f"  {line}" for line in told(differs)]
         if problems:
             raise Failed("\n".join([f"{self.text}: not as expected", *(f"  {problem}" for problem in problems)]))
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kube32_sim.blocking import BlockingCluster
 
 NAME = "kube32"
+SCENARIOS = (".scenario.yaml", ".scenario.yml")
 SETTINGS = {
     "nodes": "how many boards, or a mix: esp32-s3=2,linux=1",
     "board": "the kind of the boards",
@@ -100,6 +101,15 @@ def kube32(
         yield cluster
     finally:
         cluster.close()
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Scenarios (docs/scenarios.md) are tests."""
+    if not file_path.name.endswith(SCENARIOS):
+        return None
+    from kube32_sim.testing.scenarios import ScenarioFile
+
+    return ScenarioFile.from_parent(parent, path=file_path)
 
 
 @pytest.fixture(scope="session")
