@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """Run kube32-sim from a clone, on a machine with nothing but Python 3.11 and git.
 
-    python3 run.py serve   [OPTION]...    start the simulator
-    python3 run.py kubelet [OPTION]...    run simulated boards in a process of their own
-    python3 run.py preview [OPTION]...    tell where the pods of manifests would go
-    python3 run.py why     pod/NAME       tell why a pod is where it is, or is not
-    python3 run.py clock   ACTION...      tell the time of a running simulator, or move it on
-    python3 run.py faults  ACTION...      let boards break, and requests of clients fail
-    python3 run.py snapshot ACTION...     save the state of a cluster in a file, or load it
-    python3 run.py top     [OPTION]...    show boards and pods, live in a terminal
-    python3 run.py record FILE            record what clients do to a running simulator
-    python3 run.py replay FILE            play a recording, and compare where pods go
-    python3 run.py scenario FILE...       run scenarios: what happens when, and what has to be so then
-    python3 run.py completion SHELL       print a script that completes commands in a shell
-    python3 run.py test    [OPTION]...    run the whole test suite (options are pytest's)
+    python3 run.py serve      [OPTION]...  start the simulator
+    python3 run.py kubelet    [OPTION]...  run simulated boards in a process of their own
+    python3 run.py top        [OPTION]...  show boards and pods, live in a terminal
+    python3 run.py preview    [OPTION]...  tell where the pods of manifests would go
+    python3 run.py why        pod/NAME     tell why a pod is where it is, or is not
+    python3 run.py clock      ACTION...    tell the time of a running simulator, or move it on
+    python3 run.py faults     ACTION...    let boards break, and requests of clients fail
+    python3 run.py fork       [NAME]       branch a running simulator, to try something on the copy
+    python3 run.py diff       A B          tell what became of two branches
+    python3 run.py snapshot   ACTION...    save the state of a cluster in a file, or load it
+    python3 run.py record     FILE         record what clients do to a running simulator
+    python3 run.py replay     FILE         play a recording, and compare where pods go
+    python3 run.py scenario   FILE...      run scenarios: what happens when, and what has to be so then
+    python3 run.py completion SHELL        print a script that completes commands in a shell
+    python3 run.py test       [OPTION]...  run the whole test suite (options are pytest's)
 
 `python3 run.py serve --help` tells the options of a command.
 

@@ -124,7 +124,7 @@ class NodeKeeper:
         told = last_report(node, free)
         self.reported = free if told else None
         self._hold(node)
-        if self.fault:
+        if self.fault.kind:
             return parse_time(told or EARLIEST), 0.0
         try:
             lease = await self._client.get(LEASES, LEASE_NAMESPACE, self.name)

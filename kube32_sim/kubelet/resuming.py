@@ -27,7 +27,7 @@ def running_nodes(store: Store, now: float) -> Iterator[tuple[str, Profile]]:
     for stored in store.list(NODES):
         node = stored.object()
         played = RUNS_AS in (node["metadata"].get("annotations") or {})
-        if played or fault_of(node) or _is_renewed(store, stored.name, now):
+        if played or fault_of(node).kind or _is_renewed(store, stored.name, now):
             profile = _profile(node)
             if profile is not None:
                 yield stored.name, profile

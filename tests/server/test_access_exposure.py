@@ -166,7 +166,7 @@ async def test_an_open_server_on_every_address_warns(caplog: pytest.LogCaptureFi
     [
         "/", "/api", "/apis/apps/v1", "/healthz", "/readyz?verbose", "/metrics", "/version", "/openapi/v2", "/nowhere",
         "/openid/v1/jwks", "/api/v1/namespaces", "/api/v1/namespaces/nobody", "/api/v1/namespaces/default/pods/p/log",
-        "/ui/", "/favicon.ico",
+        "/favicon.ico",
     ],
 )  # fmt: skip
 async def test_no_answer_is_a_page(wire: Wire, path: str) -> None:

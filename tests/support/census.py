@@ -42,6 +42,8 @@ BOUNDED = re.compile(
             "kube32_sim.api.resources.ResourceType",  # those of ResourceTable._gone, with what they have
             "kube32_sim.api.resources.Subresource",
             "kube32_sim.api.strategies.base.Strategy",
+            "kube32_sim.metrics.traffic.",  # for each verb, type, scope and code one
+            "kube32_sim.storage.watching.Hub.told",  # for each type one
         )
     )
 )

@@ -64,6 +64,7 @@ quantities = st.builds(str.__add__, numbers, suffixes)
 @NO_FIXTURE
 @given(text=quantities | st.sampled_from(["", "x", "1e", "1 Ki", "1KI", ".", "+", ".5Ki", "5.", "0.1m", "1E"]))
 @example(text="100.1Ki")
+@example(text="94000.1Gi")
 def test_amounts_are_read_as_the_scheduler_reads_them(modules: Modules, text: str) -> None:
     assert modules("figures.js", "amount", text) == amount(text)
 

@@ -1,10 +1,9 @@
 // Amounts as Kubernetes writes them, and what a pod asks for as the simulator's scheduler counts it.
 // Pure: no page, no network.
 
-const SUFFIXES = {
-  n: 1e-9, u: 1e-6, m: 1e-3, "": 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18,
-  Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60,
-};
+const TENS = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const TWOS = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
+const LARGEST_POWER = 60; // beyond it a quantity is none that there can be
 const QUANTITY = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei))?$/;
 
 /** What is drawn of a board, in this order: resource, title (and that on an ordinary node), whether it is in bytes. */
@@ -20,8 +19,13 @@ const DEFAULT_MEMORY = 16 * 1024; // of a pod that does not say
 export function amount(text) {
   const found = QUANTITY.exec(String(text));
   if (!found) return 0;
-  const value = Number(found[1] + (found[2] ?? "")) * SUFFIXES[found[3] ?? ""];
-  return Math.sign(value) * Math.ceil(Math.abs(Number(value.toPrecision(15))));
+  const [, number, exponent = "e0", suffix = ""] = found;
+  const [whole, part = ""] = number.replace(/^[+-]/, "").split(".");
+  const digits = BigInt(whole + part) << BigInt(TWOS[suffix] ?? 0);
+  const power = Number(exponent.slice(1)) + (TENS[suffix] ?? 0) - part.length;
+  const scale = 10n ** BigInt(Math.min(Math.abs(power), LARGEST_POWER));
+  const value = Number(power < 0 ? (digits + scale - 1n) / scale : digits * scale);
+  return number.startsWith("-") && value ? -value : value;
 }
 
 /** `240Ki`, `1.5Mi`: at most four characters of digits. */
