@@ -100,7 +100,7 @@ class Handler:
         except Exception:
             tell_accident(log, request)
             message = "the simulator failed on this request; its log says where"
-            return self._failure(ApiError(503, "ServiceUnavailable", message), "")
+            response = self._failure(ApiError(503, "ServiceUnavailable", message), "")
         self._traffic.note(about.info, request.method, response.status, stopwatch() - begun)
         return response
 

@@ -71,6 +71,8 @@ class Life:
     async def cut_off(self) -> None:
         """What a kill at this moment leaves, with a transaction that was begun: all that was kept, and no more."""
         await self.keep()
+        self.store._trim(self.clock.now())
+        self.remember()
         await self.write()
         journal = self.store.journal
         batch, journal._next = journal._next, type(journal._next)()
@@ -82,7 +84,9 @@ class Life:
             shutil.copy(f"{left}{end}", f"{path}{end}")
         journal._under_way = batch
         journal._commit(batch, journal._file.commit)
-        again = self.opened(path)
+        clock = VirtualClock()
+        again = SqliteStore(path, builtin_table(), clock, **self.history)
+        again._trim(clock.now())  # what has been forgotten since the last write may be there again
         assert picture(again) == self.known
         await again.close()
         await self.keep()

@@ -129,7 +129,8 @@ def beat(rng: random.Random, store: MemoryStore, model: Model, storage, key: str
         assert store.revision == before
         return False
     part["startTime"] = text
-    obj["metadata"]["resourceVersion"] = str(before + 1)
+    assert store.revision > before  # by more than one where others were undone
+    obj["metadata"]["resourceVersion"] = str(store.revision)
     model.now[storage, key] = obj
     return True
 
