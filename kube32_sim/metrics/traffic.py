@@ -41,8 +41,8 @@ class Traffic:
         if info is None:
             key: object = (method, code)
         else:
-            key = (info.verb, info.plural, info.subresource, code, info.namespace != "", info.name != "",
-                   info.group, info.version, info.kind)  # fmt: skip
+            kind, verb, _, _, group, version, plural, namespace, name, subresource, _, _ = info
+            key = (code, verb, plural, subresource, not namespace, not name, group, version, kind)
         series = self._series.get(key)
         if series is None:
             series = self._series[key] = self._new(info, method, code)
