@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -124,7 +124,7 @@ def serve_own_types(parts: Parts) -> Sequence[Stoppable]:
     registry.own.answer(GROUP, "explanations", _Explaining(parts).post)
     registry.own.serve(GROUP, fault_scenarios.PLURAL, parts.faults)
     registry.own.serve(GROUP, "forks", parts.forking)
-    return (clocks, parts.forking)
+    return (clocks, parts.forking, parts.tape)
 
 
 class Forking:
@@ -156,6 +156,9 @@ class Forking:
 
     async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
         return await self._forks.post(asked, obj)
+
+    def coming(self) -> Collection[str]:
+        return self._forks.coming()
 
     async def create(self, asked: Asked, obj: JsonObject) -> JsonObject:
         return await self._forks.create(asked, obj)
@@ -211,7 +214,7 @@ class _Explaining:
         from kube32_sim.explaining.answering import Explaining
 
         parts = self._parts
-        return Explaining(parts.registry, parts.hooks.journal, parts.scheduler).answer(obj)
+        return Explaining(parts.registry, parts.hooks.journal, parts.scheduler).answer(asked, obj)
 
 
 class _Previewing:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
+from kube32_sim.api import errors
 from kube32_sim.api.builtin import builtin_table
 from kube32_sim.clock import Clock, VirtualClock
 from kube32_sim.election import DEFAULTS as ELECTION
@@ -20,6 +21,7 @@ from kube32_sim.ground import Credentials, Ground
 from kube32_sim.ids import Ids
 from kube32_sim.options import ServeOptions
 from kube32_sim.registry.forks import Room
+from kube32_sim.registry.journal import Journal
 from kube32_sim.server.app import ApiServer
 from kube32_sim.server.waking import Waking
 from kube32_sim.storage.branching import branched
@@ -36,6 +38,7 @@ class Living(Protocol):
 
 
 C = TypeVar("C", bound=Living)
+ENDING = "the fork is ending"
 
 
 class Fork(Generic[C]):
@@ -46,31 +49,40 @@ class Fork(Generic[C]):
         self._cluster: C | None = None
         self._server: ApiServer | None = None
         self._waking: asyncio.Task[None] | None = None
+        self._ending = False
 
     def hold(self, cluster: C, server: ApiServer) -> None:
         self._cluster, self._server = cluster, server
 
     async def wake(self) -> C:
-        """The cluster, begun if it was not; raises what `Cluster.start` raises."""
-        assert self._cluster is not None
+        """The cluster, begun if it was not; raises what `Cluster.start` raises, ApiError where the fork is ending."""
+        if self._cluster is None or (self._ending and self._waking is None):
+            raise errors.unavailable(ENDING)
         if self._waking is None:
             self._waking = asyncio.get_running_loop().create_task(self._cluster.start(), name=f"fork at {self.url}")
-        await asyncio.shield(self._waking)
+        try:
+            await asyncio.shield(self._waking)
+        except asyncio.CancelledError:
+            if self._ending and self._waking.cancelled():
+                raise errors.unavailable(ENDING) from None
+            raise
         return self._cluster
 
     async def stop(self) -> None:
+        """As a cluster stops: what lasts, such as an advance, is ended before its server waits for requests."""
+        self._ending = True
         if self._waking is not None:
             self._waking.cancel()  # nothing comes of it where it is done
             await asyncio.gather(self._waking, return_exceptions=True)
-        if self._server is not None:
-            await self._server.stop()
         if self._cluster is not None:
             await self._cluster.stop()
+        if self._server is not None:
+            await self._server.stop()
         self._cluster = self._server = None
 
 
 def options_of(options: ServeOptions) -> ServeOptions:
-    """A fork is as its original, but in memory, on a virtual clock, and alone."""
+    """A fork is as its original, but in memory, on a virtual clock, alone, and without faults of the API."""
     return replace(
         options,
         port=0,
@@ -80,6 +92,7 @@ def options_of(options: ServeOptions) -> ServeOptions:
         store="memory",
         clock="virtual",
         seed=None,
+        faults=None,
         election=ELECTION,
         etcd=PLAIN,
     )
@@ -90,6 +103,7 @@ async def fork(
     store: Store,
     clock: Clock,
     ids: Ids,
+    journal: Journal,
     credentials: Credentials,
     room: Room,
     port: int,
@@ -117,7 +131,7 @@ async def fork(
     branch = branched(store, table, later)
     scheme = "https" if credentials.context is not None else "http"
     made: Fork[C] = Fork(later, own, store.revision, f"{scheme}://{reachable(options.host)}:{server.port}")
-    ground = Ground(table, branch, later, own, credentials, server, door, room)
+    ground = Ground(table, branch, later, own, journal.branch(later), credentials, server, door, room)
     made.hold(make(options_of(options), ground), server)
     door.wake = made.wake
     return made

@@ -127,7 +127,7 @@ class Cluster:
         low, high = options.node_ports.start, options.node_ports.stop - 1
         allocators = Allocators(self.ids, str(options.service_network), (low, high))
         announce = self._announce if scheduler is not None else None
-        self.journal = Journal(self.clock)
+        self.journal = Journal(self.clock) if ground is None else ground.journal
         hooks = WriteHooks(allocators, binder, announce, self.ids, self.journal, charges_quotas=not options.loops)
         self.hooks = hooks
         computed = None
@@ -148,7 +148,7 @@ class Cluster:
         place = options.store_place
         self._forking = Forking(self._fork, self.registry, ground.room if ground else None)
         self.registry.signing_key = ground.credentials.key if ground else await signing_key(self.store, place)
-        self._tape = Tape(self.store, self.clock, lambda: placing_options(options))
+        self._tape = Tape(self.store, self.clock, self.registry.authorizer, lambda: placing_options(options))
         self.faults = made_faults(options, self.clock)
         about = options, self.registry, hooks, scheduler
         own = serve_own_types(Parts(*about, self._alone, self._tape, self._forking, self.faults))
@@ -303,7 +303,7 @@ class Cluster:
         from kube32_sim import branches
 
         credentials = Credentials(self._known, self._token, self.registry.signing_key, self._context, self.access.ca)
-        parts = self.options, self.store, self.clock, self.ids, credentials, self._forking.room, port
+        parts = self.options, self.store, self.clock, self.ids, self.journal, credentials, self._forking.room, port
         return await branches.fork(*parts, lambda options, ground: Cluster(options, ground=ground))
 
     @asynccontextmanager

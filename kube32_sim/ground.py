@@ -29,6 +29,7 @@ from kube32_sim.storage.opening import open_store
 
 if TYPE_CHECKING:
     from kube32_sim.registry.forks import Room
+    from kube32_sim.registry.journal import Journal
     from kube32_sim.server.app import ApiServer
     from kube32_sim.server.waking import Waking
     from kube32_sim.storage.branching import BranchedStore
@@ -134,6 +135,7 @@ class Ground:
     store: BranchedStore
     clock: VirtualClock
     ids: Ids
+    journal: Journal
     credentials: Credentials
     server: ApiServer
     door: Waking

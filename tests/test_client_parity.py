@@ -10,7 +10,19 @@ import pytest
 import pytest_asyncio
 
 from kube32_sim.api.errors import ApiError
-from kube32_sim.client import DEPLOYMENTS, EVENTS, NAMESPACES, NODES, PODS, SERVICES, Client, Resource, WatchEvent
+from kube32_sim.client import (
+    CLOCKS,
+    DEPLOYMENTS,
+    EVENTS,
+    FORKS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    SERVICES,
+    Client,
+    Resource,
+    WatchEvent,
+)
 from kube32_sim.cluster import Cluster
 from kube32_sim.http_client import HttpClient
 from kube32_sim.options import ServeOptions
@@ -20,6 +32,7 @@ JsonObject = dict[str, Any]
 NEW_EVENTS = Resource("events.k8s.io", "v1", "events")
 SCALERS = [Resource("autoscaling", version, "horizontalpodautoscalers") for version in ("v1", "v2")]
 REVIEWS = Resource("authorization.k8s.io", "v1", "selfsubjectaccessreviews")
+FAULTS = Resource("sim.kube32.io", "v1alpha1", "faultscenarios")
 SET_BY_CHANCE = ("uid", "creationTimestamp", "resourceVersion")
 
 
@@ -229,7 +242,23 @@ FAILURES: dict[str, Failing] = {
     "computed delete": lambda c: c.delete(ENDPOINTS, "default", "e"),
     "system namespace": lambda c: c.delete(NAMESPACES, "", "default"),
     "review": lambda c: c.create(REVIEWS, "", {"spec": {}}),
+    "no faults to change": lambda c: c.patch(FAULTS, "", "cluster", {"spec": {"seed": 1}}),
+    "faults that are none": lambda c: c.update(FAULTS, "", {"metadata": {"name": "cluster"}, "spec": {}}),
+    "faults of an unknown field": lambda c: c.create(FAULTS, "", {"metadata": {"name": "cluster"}, "spec": {"sed": 1}}),
+    "a fork to change": lambda c: c.patch(FORKS, "", "f", {"metadata": {}}),
+    "a clock to set": lambda c: c.update(CLOCKS, "", {"metadata": {"name": "cluster"}}),
+    "previews to list": lambda c: c.list(Resource("sim.kube32.io", "v1alpha1", "schedulingpreviews")),
 }
+
+
+async def test_faults_of_the_api_are_set_and_changed(client: Client) -> None:
+    rule = {"name": "r", "match": {"resources": ["nothings"]}, "effect": {"status": 429}}
+    await client.create(FAULTS, "", {"metadata": {"name": "cluster"}, "spec": {"rules": [rule]}})
+    patched = await client.patch(FAULTS, "", "cluster", {"spec": {"seed": 3}})
+    assert (patched["kind"], patched["spec"]["seed"]) == ("FaultScenario", 3)
+    updated = await client.update(FAULTS, "", {"metadata": {"name": "cluster"}, "spec": {"seed": 4, "rules": [rule]}})
+    assert (updated["spec"]["seed"], updated["status"]["requests"]) == (4, 0)
+    assert (await client.get(FAULTS, "", "cluster"))["spec"] == updated["spec"]
 
 
 @pytest.mark.parametrize("failing", FAILURES.values(), ids=FAILURES)

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from kube32_sim.api import errors
+from kube32_sim.api.authorization import Attributes
 from kube32_sim.api.own import API_VERSION, GROUP
+from kube32_sim.api.users import User
 from kube32_sim.causes import Ref
 from kube32_sim.clock import rfc3339, rfc3339_micro
 from kube32_sim.explaining.leftovers import of_events, of_object, together
 from kube32_sim.explaining.notes import Notes
 from kube32_sim.explaining.story import Link, causes_of
+from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.journal import CREATED, PODS, Journal
+from kube32_sim.registry.own import demand_reading
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.interface import JsonObject
 from kube32_sim.storage.objects import StoredObject
@@ -42,15 +46,21 @@ class Explaining:
         self._journal = journal
         self._scheduler = scheduler
 
-    def answer(self, obj: JsonObject) -> JsonObject:
-        """The Explanation with its status; ApiError 422 for what names no pod, 404 for one that nobody knows."""
+    def answer(self, asked: Asked, obj: JsonObject) -> JsonObject:
+        """The Explanation with its status.
+
+        ApiError 422 for what names no pod, 403 for one that who asks may not get, 404 for one that nobody knows.
+        """
         wanted = self._wanted(obj)
+        pod_read = Attributes("get", "", "v1", "pods", "", wanted.namespace, wanted.name)
+        demand_reading(self._registry.authorizer, asked, pod_read, "an explanation")
         notes = Notes(self._journal)
-        about, stored = self._found(wanted, notes)
+        about, stored = self._found(asked.user, wanted, notes)
         pod = stored.object() if stored is not None else None
         links, notices = self._links(about, pod, notes)
         now = self._registry.clock.now()
-        nodes, left_out = self._verdicts(pod) if pod is not None else ([], 0)
+        may_list = self._may_list(asked.user, "nodes")
+        nodes, left_out = self._verdicts(pod) if pod is not None and may_list else ([], 0)
         status: JsonObject = {
             "now": rfc3339_micro(now),
             "recordedSince": rfc3339_micro(self._journal.since),
@@ -63,6 +73,8 @@ class Explaining:
         if left_out:
             status["nodesLeftOut"] = left_out
         notices += self._notices(pod)
+        if not may_list and pod is not None and self._waits(pod):
+            notices.append("what the nodes say is told to those only who may list nodes")
         if notices:
             status["notes"] = notices
         metadata = {"creationTimestamp": rfc3339(now)}
@@ -79,7 +91,7 @@ class Explaining:
 
     # which pod
 
-    def _found(self, wanted: Ref, notes: Notes) -> tuple[Ref, StoredObject | None]:
+    def _found(self, user: User, wanted: Ref, notes: Notes) -> tuple[Ref, StoredObject | None]:
         """The pod, with its uid, and what is stored of it."""
         stored = self._registry.store.get(PODS, f"{wanted.namespace}/{wanted.name}")
         if stored is not None and wanted.uid in ("", stored.uid):
@@ -89,7 +101,7 @@ class Explaining:
         for uid in reversed([*told, *noted]):
             if uid and wanted.uid in ("", uid):
                 return wanted._replace(uid=uid), None
-        raise self._not_found(wanted, notes)
+        raise self._not_found(user, wanted, notes)
 
     def _events(self, about: Ref) -> list[StoredObject]:
         """About pods of this name; of this one, where it has a uid."""
@@ -102,14 +114,20 @@ class Explaining:
             if one.value("involvedObject.kind") == "Pod" and (not about.uid or one.value("involvedObject.uid") in uids)
         ]
 
-    def _not_found(self, wanted: Ref, notes: Notes) -> errors.ApiError:
-        """With the nearest names: of pods that are there, and of those that were."""
-        there = [stored.name for stored in self._registry.store.list(PODS, wanted.namespace)]
-        names = sorted({*there, *notes.names(wanted.namespace)})
+    def _may_list(self, user: User, plural: str, namespace: str = "") -> bool:
+        return self._registry.authorizer.decide(user, Attributes("list", "", "v1", plural, "", namespace)).allowed
+
+    def _not_found(self, user: User, wanted: Ref, notes: Notes) -> errors.ApiError:
+        """With the nearest names: of pods that are there, and of those that were; of those that the user may list."""
+        names: list[str] = []
+        if self._may_list(user, "pods", wanted.namespace):
+            there = [stored.name for stored in self._registry.store.list(PODS, wanted.namespace)]
+            names = sorted({*there, *notes.names(wanted.namespace)})
         near = [name for name in names if name.startswith(f"{wanted.name}-")]
         if len(names) <= MOST_COMPARED:
             near += [name for name in difflib.get_close_matches(wanted.name, names, MOST_NEAR) if name not in near]
-        others = sorted({one.namespace for one in self._registry.store.list(PODS) if one.name == wanted.name})
+        elsewhere = self._registry.store.list(PODS) if self._may_list(user, "pods") else ()
+        others = sorted({one.namespace for one in elsewhere if one.name == wanted.name})
         error = errors.not_found("", "pods", wanted.name)
         error.message += f" in namespace {wanted.namespace}, nor is anything recorded of it"
         if wanted.uid:
@@ -154,12 +172,15 @@ class Explaining:
             found.append("no scheduler runs (--controllers)")
         return found
 
+    def _waits(self, pod: JsonObject) -> bool:
+        """For a node that our scheduler is to find."""
+        spec = pod["spec"]
+        waits = not spec.get("nodeName") and not spec.get("schedulingGates") and self._scheduler is not None
+        return waits and spec.get("schedulerName", "") in SCHEDULERS and "deletionTimestamp" not in pod["metadata"]
+
     def _verdicts(self, pod: JsonObject) -> tuple[list[JsonObject], int]:
         """What the nodes say of a pod that waits for one, and of how many more that is left out."""
-        spec = pod["spec"]
-        waits = not spec.get("nodeName") and not spec.get("schedulingGates")
-        waits = waits and spec.get("schedulerName", "") in SCHEDULERS and "deletionTimestamp" not in pod["metadata"]
-        if not waits or self._scheduler is None:
+        if self._scheduler is None or not self._waits(pod):
             return [], 0
         verdicts = self._scheduler.verdicts(pod)
         shown = list(verdicts.items())[:MOST_NODES]

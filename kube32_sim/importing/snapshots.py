@@ -143,6 +143,7 @@ class Snapshots:
         name = metadata.get("name", "")
         if not name:
             raise errors.invalid(GROUP, KIND, "", [errors.required("metadata.name", "it tells the parts of a load")])
+        asked = asked._replace(name=name)
         policy, time = _policy(name, spec), _time(name, spec)
         load = self._load(name, spec)
         with without_collector():

@@ -16,7 +16,6 @@ from kube32_sim.api import errors
 from kube32_sim.api.authorization import Attributes
 from kube32_sim.api.errors import FieldError
 from kube32_sim.api.own import GROUP
-from kube32_sim.api.users import User
 from kube32_sim.clock import RealClock
 from kube32_sim.preview.kestrel import KestrelPlacer
 from kube32_sim.preview.kube32 import Kube32Placer
@@ -29,10 +28,11 @@ from kube32_sim.preview.remembered import Remembered
 from kube32_sim.preview.workloads import wanted_pods
 from kube32_sim.registry.asked import Asked
 from kube32_sim.registry.identity import fit_namespace
+from kube32_sim.registry.own import demand_reading
 from kube32_sim.registry.registry import Registry
 from kube32_sim.storage.collector import without_collector
 
-KIND, PLURAL = "SchedulingPreview", "schedulingpreviews"
+KIND = "SchedulingPreview"
 PROFILES = ("kestrel", "kube32")
 MOST_PODS = 5_000
 """Of one request: those of a StatefulSet take half a millisecond each, in which nobody else has a turn."""
@@ -69,7 +69,8 @@ class Previews:
 
     def answer(self, asked: Asked, obj: JsonObject) -> JsonObject:
         """The object with its status, apiVersion and kind.  Raises ApiError 403 and 422."""
-        self._authorize(asked.user)
+        for plural in ("nodes", "pods"):
+            demand_reading(self._registry.authorizer, asked, Attributes("list", "", "v1", plural), "a preview")
         metadata, spec = obj.setdefault("metadata", {}), obj.get("spec") or {}
         fit_namespace(asked, metadata)
         name = metadata.get("name", "")
@@ -82,13 +83,6 @@ class Previews:
         named = {key: metadata[key] for key in ("name", "labels", "annotations") if metadata.get(key)}
         found = document((), request.profile)
         return {**found, "metadata": named, "spec": {**spec, "profile": request.profile}, "status": status}
-
-    def _authorize(self, user: User) -> None:
-        """An answer shows nodes, what is free on them, and names of pods: who asks has to be allowed to read both."""
-        for plural in ("nodes", "pods"):
-            if not self._registry.authorizer.decide(user, Attributes("list", "", "v1", plural)).allowed:
-                what = f'cannot list resource "{plural}" in API group "" at the cluster scope'
-                raise errors.forbidden(GROUP, PLURAL, "", f'User "{user.name}" {what}, which a preview shows')
 
     def _status(self, request: _Request) -> JsonObject:
         store, scheduler = self._registry.store, self._scheduler

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -162,6 +162,9 @@ class FaultScenarios:
 
     async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
         raise errors.path_not_found()  # it has no subresources
+
+    def coming(self) -> Collection[str]:
+        return ()
 
     async def create(self, asked: Asked, obj: JsonObject) -> JsonObject:
         made = self.set(obj, dry_run=asked.dry_run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -71,6 +71,9 @@ class Forks(Generic[B]):
 
     async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
         raise errors.path_not_found()  # the type has no subresources
+
+    def coming(self) -> Collection[str]:
+        return self._coming
 
     async def create(self, asked: Asked, obj: JsonObject) -> JsonObject:
         port = self._port(asked.name, obj.get("spec") or {})

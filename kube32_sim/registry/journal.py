@@ -83,6 +83,12 @@ class Journal:
         full = len(self._noted) == self._noted.maxlen
         return self._noted[0].at if full else self.began
 
+    def branch(self, clock: Clock) -> Journal:
+        """One that knows as much, and goes on by itself."""
+        made = Journal(clock, self._noted.maxlen or MOST)
+        made._noted, made.began = self._noted.copy(), self.began
+        return made
+
     def forget(self) -> None:
         """Begin anew."""
         self._noted.clear()

@@ -9,11 +9,12 @@ Objects of some types are made and removed by clients, too (`Makes`): what they 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from itertools import count
 from typing import Protocol, cast, runtime_checkable
 
 from kube32_sim.api import errors
+from kube32_sim.api.authorization import Attributes, Authorizer, refusal_text
 from kube32_sim.api.meta import object_key
 from kube32_sim.api.options import DeleteOptions
 from kube32_sim.api.resources import ResourceType
@@ -43,7 +44,7 @@ class OwnType(Protocol):
 class Makes(Protocol):
     """What a type has besides whose row says `create` and `delete`.
 
-    Names, uids and preconditions are looked at by `Own`, as for stored types.  Both raise ApiError.
+    Names, uids and preconditions are looked at by `Own`, as for stored types.  Both verbs raise ApiError.
     """
 
     async def create(self, asked: Asked, obj: JsonObject) -> JsonObject:
@@ -55,6 +56,9 @@ class Makes(Protocol):
     async def delete(self, asked: Asked) -> None:
         """Of an object that there is."""
 
+    def coming(self) -> Collection[str]:
+        """Names of those that are being made: no generated name is one of them."""
+
 
 class Writable(OwnType, Protocol):
     """One whose objects can be written, where its row has the verbs."""
@@ -65,6 +69,13 @@ class Writable(OwnType, Protocol):
 
 Answering = Callable[["Asked", JsonObject], Awaitable[JsonObject]]
 """(what is asked, the body) -> the answer to a POST, with apiVersion and kind; raises ApiError."""
+
+
+def demand_reading(authorizer: Authorizer, asked: Asked, wanted: Attributes, what: str) -> None:
+    """Raise ApiError 403 where who asks may not read what an answer shows.  what: shows it, such as `a preview`."""
+    if not authorizer.decide(asked.user, wanted).allowed:
+        why = f"{refusal_text(asked.user, wanted)}, which {what} shows"
+        raise errors.forbidden(asked.row.group, asked.row.plural, "", why)
 
 
 class Own:
@@ -116,7 +127,7 @@ class Own:
         if failures:
             raise errors.invalid(row.group, row.kind, name, failures)
         obj["metadata"] = {field: metadata[field] for field in _CHOSEN if metadata.get(field)}
-        asked = asked._replace(name=name or self._free_name(asked, prefix))
+        asked = asked._replace(name=name or self._free_name(asked, prefix, made.coming()))
         obj["metadata"]["name"] = asked.name
         if any(one.key == asked.key for one in self._objects(row)):
             raise errors.already_exists(row.group, row.plural, asked.name)
@@ -137,9 +148,9 @@ class Own:
             raise errors.method_not_supported(row.group, row.plural, verb, "they cannot be written")
         return served
 
-    def _free_name(self, asked: Asked, prefix: str) -> str:
-        """The lowest number that makes a name nobody has."""
-        there = {one.name for one in self._objects(asked.row)}
+    def _free_name(self, asked: Asked, prefix: str, coming: Collection[str]) -> str:
+        """The lowest number that makes a name nobody has or is about to get."""
+        there = {one.name for one in self._objects(asked.row)} | set(coming)
         return next(name for number in count(1) if (name := f"{prefix}{number}") not in there)
 
     async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:

@@ -79,7 +79,7 @@ class Taking:
     def _take(self, status: JsonObject) -> None:
         self._next = status["next"]
         self.taken.lost += status.get("lost") or 0
-        for line in status["lines"].splitlines():
+        for line in filter(None, status["lines"].split("\n")):  # what else ends a line may be in a text
             obj = orjson.loads(line)
             if obj["kind"] == STEP:
                 self.taken.steps += 1

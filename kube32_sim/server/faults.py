@@ -27,6 +27,7 @@ from kube32_sim.registry.fault_scenarios import Met, Running
 from kube32_sim.registry.reading import CONTINUE_TOO_OLD, LIST_TOO_OLD, decode_continue, encode_continue
 from kube32_sim.server.broken_streams import BrokenStream, ExpiredStream
 from kube32_sim.server.call import Call
+from kube32_sim.server.incoming import told
 
 HEADER = "Sim-Kube32-Fault"
 """Of answers that a fault was about: the names of its rules."""
@@ -149,8 +150,3 @@ def _first(call: Call, parameter: str) -> str:
 def _agent(call: Call) -> str:
     """Nobody's is longer; what is no UTF-8 in it cannot be told."""
     return told(call.request.headers.get("User-Agent", "")[:LONGEST_AGENT])
-
-
-def told(text: str) -> str:
-    """What came over the wire, without what is no text."""
-    return text.encode("utf-8", "replace").decode()

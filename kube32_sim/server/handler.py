@@ -146,12 +146,8 @@ class Handler:
         except ApiError as error:
             if call.info.verb not in READING and not isinstance(error, Unavailable):
                 await self._registry.store.kept(self._registry.store.revision)
-            if self._tape is not None and self._tape.on:
-                await self._record(call, error.code)
             error.headers = (*error.headers, *map(warning, dict.fromkeys((*told, *call.warnings, *error.warnings))))
             raise
-        if self._tape is not None and self._tape.on:
-            await self._record(call, response.status, response)
         if not response.prepared:
             for text in filter(None, (*told, call.stale)):
                 response.headers.add(*warning(text))
@@ -165,14 +161,19 @@ class Handler:
             await record(self._tape, call, code, response, registry.clock.now(), registry.store.revision)
 
     async def _work(self, call: Call, accept: str) -> web.StreamResponse:
+        """It is recorded as it went, whatever a fault lets its client know of it."""
         while True:
             try:
                 response = await self._verbs(call, accept)
             except ApiError as error:
                 if await self._verbs.refusal_kept(call, error):
+                    if self._tape is not None and self._tape.on:
+                        await self._record(call, error.code)
                     raise
                 continue
             if await self._verbs.kept(call, response):
+                if self._tape is not None and self._tape.on:
+                    await self._record(call, response.status, response)
                 return response
 
     async def _faulty(self, running: Running, call: Call, accept: str) -> web.StreamResponse:

@@ -1,4 +1,4 @@
-"""The body of a request as it comes off the wire."""
+"""A request as it comes off the wire: its body, and text that may be none."""
 
 from __future__ import annotations
 
@@ -29,3 +29,8 @@ def _let_send(request: web.BaseRequest) -> None:
         return
     if request.transport is not None and request.version >= HttpVersion11 and not request.content.total_bytes:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def told(text: str) -> str:
+    """A header or path, without what is no text, so that it can be written as JSON."""
+    return text.encode("utf-8", "replace").decode()

@@ -7,12 +7,13 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from kube32_sim.api import bodies, media, strictness
+from kube32_sim.api import bodies, jsontext, media, strictness
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.own import GROUP
 from kube32_sim.recording.audit import METHODS, Entry
 from kube32_sim.recording.tape import Tape
 from kube32_sim.server.call import Call
+from kube32_sim.server.incoming import told
 
 
 async def record(tape: Tape, call: Call, code: int, answer: object, now: float, revision: int) -> None:
@@ -27,7 +28,7 @@ async def record(tape: Tape, call: Call, code: int, answer: object, now: float, 
             verb=info.verb,
             uri=call.request.rel_url.raw_path_qs,
             user=call.user.info(),
-            agent=call.request.headers.get("User-Agent", ""),
+            agent=told(call.request.headers.get("User-Agent", "")),
             body=body,
             content_type=content_type,
             code=code,
@@ -42,26 +43,29 @@ async def _body(call: Call) -> tuple[Any, str]:
     data = await call.request.read()
     if not data:
         return None, ""
-    content_type = call.request.headers.get("Content-Type", "")
-    if call.info.verb == "patch":
-        return _loaded(data), content_type.partition(";")[0].strip()
+    content_type = told(call.request.headers.get("Content-Type", ""))
     try:
+        if call.info.verb == "patch":
+            return _loaded(data), content_type.partition(";")[0].strip()
         kind = media.body_media(content_type)
         if kind == "protobuf":
             obj, _ = bodies.decode_body(data, kind, call.row, strictness.IGNORE)
             return {"apiVersion": call.row.api_version, "kind": call.row.kind, **obj}, media.JSON
         return bodies.decode_plain(data, kind), media.JSON
-    except ApiError:
+    except (ApiError, ValueError):  # which was refused for that
         return None, ""
 
 
 def _loaded(data: bytes) -> Any:
+    """A patch as a value that can be written as JSON.  Raises JsonError, YamlError."""
     try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        import yaml
+        value = jsontext.loads(data)
+    except jsontext.JsonError:
+        from kube32_sim.api import yamltext
 
-        return yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        value = yamltext.loads(data)[0]
+    jsontext.check_extent(value)
+    return value
 
 
 def _made(answer: object) -> str:

@@ -10,6 +10,7 @@ import orjson
 from aiohttp import web
 
 from kube32_sim.api import errors
+from kube32_sim.api.errors import ApiError
 from kube32_sim.server.answers import answer
 from kube32_sim.server.handler import Handler
 from kube32_sim.server.refusals import Refusals
@@ -39,12 +40,15 @@ class Waking:
             await self.wake()
         except asyncio.CancelledError:
             raise
+        except ApiError as error:
+            return _refused(error)
         except Exception:
             log.exception("the fork cannot begin")
-            return _away("the fork cannot begin; the log of the simulator says why")
-        return await self._handler(request) if self._handler is not None else _away("the fork is ending")
+            return _refused(errors.unavailable("the fork cannot begin; the log of the simulator says why"))
+        if self._handler is None:
+            return _refused(errors.unavailable("the fork is ending"))
+        return await self._handler(request)
 
 
-def _away(why: str) -> web.Response:
-    error = errors.unavailable(why)
+def _refused(error: ApiError) -> web.Response:
     return answer(orjson.dumps(error.status()), error.code)

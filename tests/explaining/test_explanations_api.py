@@ -18,8 +18,6 @@ from tests.support.waiting import eventually
 from tests.support.wire import Answer, Wire, connected
 
 PATH = "/apis/sim.kube32.io/v1alpha1/explanations"
-ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles")
-BINDINGS = Resource("rbac.authorization.k8s.io", "v1", "clusterrolebindings")
 ELSEWHERE = {"nodeSelector": {"no": "where"}}
 
 
@@ -220,18 +218,73 @@ async def test_on_etcd_causes_are_recorded_all_the_same(etcd: Etcd) -> None:
             assert status["notes"] == ["each replica records what goes through it: the one that leads knows most"]
 
 
-async def test_only_who_may_create_explanations_is_told() -> None:
-    options = {"authorization_mode": "RBAC", "nodes": 1, "clock": "virtual"}
-    async with Cluster(**options) as cluster, connected(cluster.port) as wire:
-        await cluster.client.create(PODS, "default", pod("p"))
-        body = {"apiVersion": "sim.kube32.io/v1alpha1", "kind": "Explanation", "spec": {"pod": {"name": "p"}}}
-        refused = await wire("POST", PATH, body, **{"Impersonate-User": "mary"})
-        assert refused.status == 403
-        rules = [{"apiGroups": ["sim.kube32.io"], "resources": ["explanations"], "verbs": ["create"]}]
-        await cluster.client.create(ROLES, "", {"metadata": {"name": "why"}, "rules": rules})
-        role = {"kind": "ClusterRole", "name": "why", "apiGroup": "rbac.authorization.k8s.io"}
-        subject = {"kind": "User", "name": "mary", "apiGroup": "rbac.authorization.k8s.io"}
-        made = {"metadata": {"name": "why"}, "roleRef": role, "subjects": [subject]}
-        await cluster.client.create(BINDINGS, "", made)
-        allowed = await wire("POST", PATH, body, **{"Impersonate-User": "mary"})
-        assert allowed.status == 201
+GROUP = "rbac.authorization.k8s.io"
+MAY_ASK = {"apiGroups": ["sim.kube32.io"], "resources": ["explanations"], "verbs": ["create"]}
+Rules = list[dict[str, Any]]
+
+
+async def allow(cluster: Cluster, rules: Rules, namespace: str = "") -> None:
+    """Let mary do something: everywhere, or in a namespace."""
+    kind, name = ("Role" if namespace else "ClusterRole"), f"may-{cluster.store.revision}"
+    plural = kind.lower() + "s"
+    await cluster.client.create(Resource(GROUP, "v1", plural), namespace, {"metadata": {"name": name}, "rules": rules})
+    role = {"kind": kind, "name": name, "apiGroup": GROUP}
+    made = {
+        "metadata": {"name": name},
+        "roleRef": role,
+        "subjects": [{"kind": "User", "name": "mary", "apiGroup": GROUP}],
+    }
+    await cluster.client.create(Resource(GROUP, "v1", f"{kind.lower()}bindings"), namespace, made)
+
+
+async def ask(wire: Wire, name: str, namespace: str = "default") -> Answer:
+    body = {"spec": {"pod": {"name": name, "namespace": namespace}}}
+    return await wire("POST", PATH, body, Impersonate_User="mary")
+
+
+def may(verb: str, resource: str) -> dict[str, Any]:
+    return {"apiGroups": [""], "resources": [resource], "verbs": [verb]}
+
+
+@pytest_asyncio.fixture
+async def guarded() -> AsyncIterator[Cluster]:
+    async with Cluster(nodes=1, clock="virtual", authorization_mode="RBAC") as cluster:
+        await cluster.client.create(PODS, "default", pod("p", spec=ELSEWHERE))
+        await cluster.client.create(PODS, "kube-system", pod("other"))
+        yield cluster
+
+
+async def test_only_who_may_create_explanations_and_get_the_pod_is_told(guarded: Cluster) -> None:
+    async with connected(guarded.port) as wire:
+        assert (await ask(wire, "p")).status == 403
+        await allow(guarded, [MAY_ASK])
+        refused = await ask(wire, "p")
+        why = 'cannot get resource "pods" in API group "" in the namespace "default", which an explanation shows'
+        assert (refused.status, why in refused.json()["message"]) == (403, True)
+        assert (await ask(wire, "none")).status == 403
+        await allow(guarded, [may("get", "pods")], "default")
+        assert (await ask(wire, "p")).status == 201
+        assert (await ask(wire, "other", "kube-system")).status == 403
+
+
+async def test_what_nodes_say_is_told_to_who_may_list_them(guarded: Cluster) -> None:
+    async with connected(guarded.port) as wire:
+        await allow(guarded, [MAY_ASK, may("get", "pods")])
+        status = (await ask(wire, "p")).json()["status"]
+        assert ("nodes" in status, "list nodes" in status["notes"][-1]) == (False, True)
+        await allow(guarded, [may("list", "nodes")])
+        status = (await ask(wire, "p")).json()["status"]
+        assert ([one["name"] for one in status["nodes"]], "notes" in status) == (["esp32-0"], False)
+
+
+async def test_names_are_suggested_to_who_may_list_pods_only(guarded: Cluster) -> None:
+    async with connected(guarded.port) as wire:
+        await allow(guarded, [MAY_ASK, may("get", "pods")])
+        known = "not found in namespace default, nor is anything recorded of it"
+        assert (await ask(wire, "other")).json()["message"] == f'pods "other" {known}'
+        assert (await ask(wire, "p1")).json()["message"] == f'pods "p1" {known}'
+        await allow(guarded, [may("list", "pods")], "default")
+        assert (await ask(wire, "other")).json()["message"] == f'pods "other" {known}'
+        assert (await ask(wire, "p1")).json()["message"].endswith("; did you mean p?")
+        await allow(guarded, [may("list", "pods")])
+        assert (await ask(wire, "other")).json()["message"].endswith("; there is one in namespace kube-system")

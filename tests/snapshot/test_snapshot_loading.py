@@ -292,6 +292,15 @@ async def test_all_that_a_load_keeps_counts(cluster: Cluster, monkeypatch: pytes
         await post(cluster, "one", part=1, more=True, lines=LINE % "d" + LINE % "e")
 
 
+@pytest.mark.parametrize("query", ["", "?dryRun=All"])
+async def test_the_answer_names_its_load(cluster: Cluster, query: str) -> None:
+    body = {"metadata": {"name": "one"}, "spec": {"lines": LINE % "a"}}
+    http = Http(cluster.url)
+    status, said = await asyncio.to_thread(http.request, "POST", PATH + query, body)
+    http.close()
+    assert (status, said["metadata"]["name"], said["status"]["loaded"]) == (201, "one", 1)
+
+
 async def test_only_administrators_load() -> None:
     async with Cluster(nodes=0) as cluster:
         body = {"apiVersion": "sim.kube32.io/v1alpha1", "kind": "Snapshot", "metadata": {"name": "a"}, "spec": {}}
