@@ -208,6 +208,7 @@ async def test_on_etcd_causes_are_recorded_all_the_same(etcd: Etcd) -> None:
             return next((one.name for one in found if one.value("spec.nodeName")), "")
 
         await eventually(lambda: bool(bound()), "the pod is bound")
+        await eventually(lambda: any(noted.node == "esp32-0" for noted in cluster.journal), "that is recorded")
         async with connected(cluster.port) as wire:
             status = await explained(wire, bound())
             assert [(cause["about"]["kind"], cause["reason"]) for cause in status["causes"]][:2] == [
