@@ -17,6 +17,8 @@ from kube32_sim.terminal import tell
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
+MOST_LINES = 25
+"""Of what is wrong with one call; more than the commands list that say themselves how many more there are."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -62,7 +64,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str) -> int:
-    for line in message.splitlines():
+    lines = message.splitlines()
+    more = len(lines) - MOST_LINES
+    for line in [*lines[:MOST_LINES], *([f"and {more} more"] if more > 0 else [])]:
         tell(f"kube32-sim: {line}")
     return 1
 

@@ -19,6 +19,8 @@ import aiohttp
 import orjson
 
 from kube32_sim.api.errors import ApiError
+from kube32_sim.api.own import GROUP
+from kube32_sim.api.own import VERSION as VERSION_OF_OWN
 from kube32_sim.client import PATCHES, JsonObject, ListResult, Resource, Unreachable, WatchEvent
 from kube32_sim.kubeconfig import Access
 from kube32_sim.storage.interface import Heartbeat, Pulse
@@ -28,6 +30,7 @@ JSON = "application/json"
 log = logging.getLogger(__name__)
 
 LARGE = 1 << 20
+_OWN = f"/apis/{GROUP}/{VERSION_OF_OWN}/"
 STREAM_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10)
 
 
@@ -200,6 +203,8 @@ class HttpClient:
         answer = _object(content)
         if answer is None:
             raise Unreachable(f"{method} {self._base}{path}: the answer is no JSON object")
+        if path.startswith(_OWN) and not isinstance(answer.get("kind"), str):  # others may answer with anything
+            raise Unreachable(f"{method} {self._base}{path}: the answer is none of a simulator")
         return answer
 
     async def _send(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """The letters of generated names (apimachinery `util/rand`): no vowels, so no words."""
@@ -20,6 +22,8 @@ class Ids:
         chosen = seed if seed is None or not reached else f"{seed} from revision {reached}"
         self._random = random.Random(chosen)  # without a seed it takes one from the machine
         self._origin = "" if chosen is None else str(chosen)
+        self.called: Callable[[tuple[str, str], dict[str, Any]], str] = lambda storage, obj: ""
+        """(type, new object without a name) -> what it is to be called; "" where that is left to chance."""
 
     def turn_off(self, marker: int) -> None:
         """Go another way from here, the same for the same marker: what comes may not be what others have been given."""

@@ -212,3 +212,12 @@ def test_a_taken_port(tmp_path: Path) -> None:
 def test_the_loops_named_in_a_refusal_are_all(capsys: pytest.CaptureFixture[str]) -> None:
     text = refused(["serve", "--controllers", "x"], capsys)
     assert all(loop in text for loop in LOOPS)
+
+
+def test_of_much_that_is_wrong_the_first_lines_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "many.yaml"
+    file.write_text("---\n".join(["apiVersion: v1\nkind: Pod\nmetadata: {}\n"] * 200), encoding="utf-8")
+    assert cli.run(["preview", "-f", str(file), "--nodes", str(file)]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == cli.MOST_LINES + 1
+    assert lines[-1].startswith("kube32-sim: and ")

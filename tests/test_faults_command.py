@@ -155,3 +155,21 @@ def test_serve_refuses_a_file_that_cannot_be(file: Path, capsys: pytest.CaptureF
     assert stop.value.code == 2
     assert "--faults" in (told := capsys.readouterr().err.splitlines()[-1])
     assert "spec.rules[0].effect.status: Unsupported value: 302" in told
+
+
+def test_what_is_wrong_with_a_file_is_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "half.json"
+    file.write_text('{"kind":"Pod"\n', encoding="utf-8")
+    with pytest.raises(SystemExit):
+        cli.run(["faults", "set", str(file)])
+    usage, told = capsys.readouterr().err.splitlines()
+    assert usage.startswith("usage: ")
+    assert "unexpected end of JSON input" in told
+
+
+def test_without_a_standard_input_there_is_nothing_to_set(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert cli.run(["faults", "set", "-"]) == 1
+    assert "standard input is closed" in capsys.readouterr().err

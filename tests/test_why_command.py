@@ -97,3 +97,16 @@ def test_of_many_nodes_reasons_are_counted() -> None:
     *_, first, second, more = _waiting({"nodes": nodes, "nodesLeftOut": 5})
     assert (first.split(), second.split()) == (["10", "nodes:", "full"], ["1", "nodes:", "odd"])
     assert more.strip() == "and 5 more"
+
+
+def test_the_namespace_is_that_of_the_kubeconfig_unless_said(
+    server: Server, why: Callable[..., Said], tmp_path: Path
+) -> None:
+    config = yaml.safe_load(server.kubeconfig.read_text("utf-8"))
+    config["contexts"][0]["context"]["namespace"] = "lab"
+    file = tmp_path / "config"
+    file.write_text(yaml.safe_dump(config), "utf-8")
+    code, _, err = why("one", "--kubeconfig", str(file))
+    assert code == 1
+    assert "not found in namespace lab" in err
+    assert why("one", "-n", "default", "--kubeconfig", str(file))[0] == 0

@@ -17,7 +17,7 @@ from kube32_sim.api.decode import DecodeError, Unexact, cannot_be_handled, decod
 from kube32_sim.api.decode.diagnose import describe
 from kube32_sim.api.errors import ApiError, bad_request
 from kube32_sim.api.patching import Patcher
-from kube32_sim.api.resources import ResourceType
+from kube32_sim.api.resources import ResourceType, Subresource
 
 JsonObject = dict[str, Any]
 
@@ -34,6 +34,14 @@ def expected(group: str, version: str, kind: str) -> ResourceType:
     """A row for a kind that is only a body, such as Binding or Scale."""
     key = schema.key_for(group, version, kind) or ""
     return ResourceType(group, version, kind, plural="", singular="", namespaced=True, schema=key, verbs=())
+
+
+def expected_of(row: ResourceType, sub: Subresource, data: bytes) -> ResourceType:
+    """A row for what is posted or put to a subresource.  data: the body; it says which version of an Eviction it is."""
+    version = sub.version or row.version
+    if sub.kind == "Eviction" and b"policy/v1beta1" in data:
+        version = "v1beta1"  # old clients evict by the version that was served before
+    return expected(sub.group or row.group, version, sub.kind)
 
 
 def patcher(data: bytes, content_type: str, row: ResourceType) -> Patcher:

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from kube32_sim.durations import parse_duration
+from kube32_sim.terminal import printable
 
 PROGRAM = "KUBE32_SIM_PROGRAM"
 """Environment variable: what to call the program in usage lines, where it was started in another way (`run.py`)."""
@@ -34,7 +35,7 @@ class Parser(argparse.ArgumentParser):
             message += " (one that begins with - is written OPTION=VALUE)"
         elif message.endswith("required: D"):
             message += " (a duration of 0 or more)"
-        super().error(message)
+        super().error(printable(message))
 
 
 def _with_suggestion(problem: str, argument: str, given: str, choices: str) -> str:

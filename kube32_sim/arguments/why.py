@@ -15,7 +15,8 @@ def add(commands: Commands) -> None:
         "pod/NAME [OPTION]...",
     )
     parser.add_argument("pod", metavar="pod/NAME", help="which pod; just NAME will do")
-    parser.add_argument("-n", "--namespace", default="default", metavar="NAME", help="its namespace (default: default)")
+    namespace = "its namespace (default: the kubeconfig's, or default)"
+    parser.add_argument("-n", "--namespace", default="", metavar="NAME", help=namespace)
     parser.add_argument("--uid", default="", metavar="UID", help="its uid, of several pods that had the name")
     add_output(parser)
     add_server(parser)

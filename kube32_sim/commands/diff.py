@@ -90,4 +90,5 @@ async def _read(name: str, access: Access) -> State:
             except Unreachable as error:
                 raise CommandError(f"{name}: cannot reach the server: {error}") from error
             except ApiError as error:
-                raise CommandError(f"{name}: {access.server}: {error.message}") from error
+                where = name if name == access.server else f"{name}: {access.server}"
+                raise CommandError(f"{where}: {error.message}") from error

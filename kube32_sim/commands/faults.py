@@ -17,6 +17,7 @@ from kube32_sim.http_client import HttpClient
 from kube32_sim.kubeconfig import Access, find_access
 from kube32_sim.options import CommandError, OptionError
 from kube32_sim.special_files import read_patiently
+from kube32_sim.terminal import columns
 
 SCENARIOS = Resource(GROUP, VERSION, "faultscenarios")
 NAME = "cluster"
@@ -83,7 +84,7 @@ def _scenario(file: str) -> JsonObject:
     from kube32_sim.api.fault_scenarios import decoded, problem, read
 
     try:
-        data = sys.stdin.buffer.read() if file == "-" else read_patiently(Path(file))
+        data = _standard_input() if file == "-" else read_patiently(Path(file).expanduser())
         obj = decoded(data)
         wrong = read(obj.get("spec") or {})[1]
         if wrong:
@@ -94,6 +95,12 @@ def _scenario(file: str) -> JsonObject:
         raise OptionError(f"argument FILE: {file}: {problem(error)}") from error
     metadata = {"name": NAME} | (obj.get("metadata") or {})
     return {"apiVersion": API_VERSION, "kind": "FaultScenario", "metadata": metadata, "spec": obj["spec"]}
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise CommandError("standard input is closed: there is nothing to read")
+    return sys.stdin.buffer.read()
 
 
 def _show(parsed: argparse.Namespace) -> Work:
@@ -135,10 +142,8 @@ def _rendered(obj: JsonObject, output: str) -> str:
     rows = [("RULE", "EFFECT", "MATCHED", "HIT")]
     for rule, counts in zip(obj["spec"]["rules"], status["rules"], strict=True):
         rows.append((rule["name"], _effect(rule), str(counts["matched"]), str(counts["hit"])))
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = ["   ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     head = f"seed {obj['spec'].get('seed') or 0}, {status['requests']} requests since {status['since']}"
-    return "\n".join([head, *lines]) + "\n"
+    return "\n".join([head, *columns(rows)]) + "\n"
 
 
 def _effect(rule: JsonObject) -> str:

@@ -96,7 +96,7 @@ async def _ask(access: Access, work: Work) -> JsonObject:
 
 
 def _refusal(server: str, error: ApiError) -> str:
-    if error.code == 404 and "not found" not in error.message:
+    if error.code == 404 and not (error.details or {}).get("name"):
         return f"{server} cannot be forked: it is no simulator, or one of an older version"
     return f"{server}: {error.message}"
 

@@ -112,12 +112,16 @@ def _document(outcome: Outcome) -> JsonObject:
         return step.to_json() if step is not None else None
 
     played = outcome.played
-    differences = [{"pod": one.pod, "before": shown(one.before), "now": shown(one.now)} for one in outcome.differences]
+
+    def told(one: Difference) -> JsonObject:
+        found = {"pod": one.pod, "before": shown(one.before), "now": shown(one.now)}
+        return found | ({"last": shown(one.last)} if one.last is not None else {})
+
     status = {
         "requests": played.requests,
         "passedOver": played.passed_over,
         "refused": played.refused,
         "placements": [step.to_json() for step in played.steps],
-        "differences": differences,
+        "differences": [told(one) for one in outcome.differences],
     }
     return {"apiVersion": API_VERSION, "kind": "Replay", "status": status}

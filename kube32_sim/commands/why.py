@@ -30,7 +30,8 @@ def run(parsed: argparse.Namespace) -> int:
     """The exit code; OptionError for what is no pod, CommandError where there is no answer."""
     name = _name(parsed.pod)
     access = find_access(parsed.server, parsed.kubeconfig)
-    pod = {"namespace": parsed.namespace, "name": name} | ({"uid": parsed.uid} if parsed.uid else {})
+    namespace = parsed.namespace or access.namespace or "default"
+    pod = {"namespace": namespace, "name": name} | ({"uid": parsed.uid} if parsed.uid else {})
     answer = asyncio.run(_ask(access, pod))
     if sys.stdout is None:
         raise CommandError("standard output is closed: there is nowhere to answer to")

@@ -102,13 +102,19 @@ def of_placement(noted: Noted) -> Words:
 
 
 def where(placement: Placement) -> str:
-    node, score, second = placement.node, placement.score, placement.second
-    if not node:
+    if not placement.node:
         return f"no node for it: {placement.message}".removesuffix(".")
+    told = rank(placement)
+    return f"bound to {placement.node} with {told}" if told else f"bound to {placement.node}"
+
+
+def rank(placement: Placement) -> str:
+    """Why this node and no other; "" where no score is known."""
+    score, second = placement.score, placement.second
     if score is None:
-        return f"bound to {node}"
+        return ""
     if second is None:
-        return f"bound to {node} with score {score}: it fits on no other node"
+        return f"score {score}: it fits on no other node"
     if second[0] == score:
-        return f"bound to {node} with score {score}, as {second[1]} has: the first by name"
-    return f"bound to {node} with score {score}, before {second[1]} with {second[0]}"
+        return f"score {score}, as {second[1]} has: the first by name"
+    return f"score {score}, before {second[1]} with {second[0]}"

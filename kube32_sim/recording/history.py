@@ -15,6 +15,7 @@ JsonObject = dict[str, Any]
 
 BOUND, EVICTED, GONE, WAITS = "Bound", "Evicted", "Gone", "Waits"
 """It got a node; lost it again; was deleted, or ended; fits nowhere."""
+_ENDED = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,11 @@ class Placements:
             self._names[key] = pod["metadata"]["name"]
         return key
 
+    def next_key(self, pod: JsonObject) -> str:
+        """By what a pod would be known that is made now."""
+        owner = owner_of(pod)
+        return f"{owner}{self._numbers[owner] + 1}" if owner.endswith("#") else owner
+
     def name_of(self, key: str) -> str | None:
         """What a pod is called in this run, as far as it was seen."""
         return self._names.get(key)
@@ -108,7 +114,7 @@ def owner_of(pod: JsonObject) -> str:
 def _state(pod: JsonObject) -> tuple[str, str]:
     """(what it does, its node): bound, waiting, ended, or ("", "")."""
     status = pod.get("status") or {}
-    if status.get("phase") in ("Succeeded", "Failed"):
+    if status.get("phase") in _ENDED:
         return GONE, ""
     node = pod["spec"].get("nodeName") or ""
     if node:
@@ -122,7 +128,10 @@ def _why(pod: JsonObject, what: str) -> str:
         return str(_condition(status, "PodScheduled").get("message") or "")
     if what == EVICTED:
         return str(_condition(status, "DisruptionTarget").get("message") or "")
-    return str(status.get("reason") or "")
+    if status.get("reason"):
+        return str(status["reason"])
+    ended = what == GONE and "deletionTimestamp" not in pod["metadata"] and status.get("phase") in _ENDED
+    return f"its phase is {status['phase']}" if ended else ""
 
 
 def _condition(status: JsonObject, kind: str) -> JsonObject:
@@ -134,11 +143,15 @@ def _condition(status: JsonObject, kind: str) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Of one pod: the first step in which two runs differ.  before, now: None where that run has no such step."""
+    """Of one pod: the first step in which two runs differ.  before, now: None where that run has no such step.
+
+    last: where `now` is None the last step of the pod in that run, None where it took none.
+    """
 
     pod: str
     before: Step | None
     now: Step | None
+    last: Step | None = None
 
     def lines(self) -> Iterator[str]:
         """What is told of it."""
@@ -146,6 +159,8 @@ class Difference:
             yield f"{self.pod}: there was no such step before: {_told(self.now)}"
         elif self.now is None and self.before is not None:
             yield f"{self.pod}: no more: {_told(self.before)}"
+            if self.last is not None:
+                yield f"{' ' * len(self.pod)}  now its last step is {_told(self.last)}"
         elif self.before is not None and self.now is not None:
             yield f"{self.pod}: {_told(self.before)}"
             yield f"{' ' * len(self.pod)}  now {_told(self.now)}"
@@ -187,5 +202,5 @@ def _first(pod: str, before: Sequence[Step], now: Sequence[Step]) -> Difference 
         if (one.what, one.node) != (other.what, other.node):
             return Difference(pod, one, other)
     if len(before) > len(now):
-        return Difference(pod, before[len(now)], None)
+        return Difference(pod, before[len(now)], None, now[-1] if now else None)
     return Difference(pod, None, now[len(before)]) if len(now) > len(before) else None

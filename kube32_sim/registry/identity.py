@@ -16,9 +16,11 @@ def generated_name(base: str, ids: Ids) -> str:
     return base[: 63 - 5] + ids.suffix(5)
 
 
-def free_name(asked: Asked, prefix: str, ids: Ids, store: Store) -> str:
+def free_name(asked: Asked, obj: JsonObject, ids: Ids, store: Store) -> str:
     """A generated name that nothing has; the last one tried where chance is against us (then it is a 409)."""
-    name = ""
+    prefix, name = obj["metadata"]["generateName"], ids.called(asked.row.storage, obj)
+    if name and store.get(asked.row.storage, asked._replace(name=name).key) is None:
+        return name
     for _ in range(NAME_ATTEMPTS):
         name = generated_name(prefix, ids)
         if store.get(asked.row.storage, asked._replace(name=name).key) is None:

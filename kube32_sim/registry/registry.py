@@ -137,7 +137,7 @@ class Registry:
             warnings += found
             obj, asked = stage.obj, named_anew(asked, stage.obj)
         if not obj["metadata"].get("name") and obj["metadata"].get("generateName"):
-            asked = asked._replace(name=free_name(asked, obj["metadata"]["generateName"], self.ids, self.store))
+            asked = asked._replace(name=free_name(asked, obj, self.ids, self.store))
             obj["metadata"]["name"] = asked.name
         self.steps.check_new(asked, obj, more=stage is not None)
         if stage is not None:

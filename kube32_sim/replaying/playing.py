@@ -19,6 +19,7 @@ from kube32_sim.recording.audit import METHODS, Entry
 from kube32_sim.recording.history import Placements, Step
 from kube32_sim.recording.tape import creation
 from kube32_sim.replaying.files import Recording
+from kube32_sim.replaying.reasons import Taken, explained
 from kube32_sim.snapshot import loading
 from kube32_sim.storage.objects import Event
 
@@ -84,6 +85,7 @@ async def play(
             played.notes += [note for note in loaded.notes if not note.endswith(_EXPECTED)]
         await cluster.settle()
         follower = _Follower(cluster)
+        cluster.ids.called = _Names(recording.steps, follower.placements).called
         player = _Player(client, follower.placements, recording.steps)
         begin, origin = cluster.clock.now(), recording.begin
         for entry in recording.entries:
@@ -102,8 +104,8 @@ async def play(
         if left > 0:
             await cluster.advance(left)
         await cluster.settle()
-        played.steps = follower.placements.steps
         follower.stop()
+        played.steps = explained(follower.taken, cluster.journal)
         look(cluster)
     return played
 
@@ -114,13 +116,31 @@ class _Follower:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self.placements = Placements(cluster.clock.now())
+        self.taken: list[Taken] = []
         for pod in sorted((stored.object() for stored in cluster.store.list(PODS)), key=creation):
             self.placements.there(pod)
         self.stop = cluster.store.subscribe(self._heard, [PODS])
 
     def _heard(self, event: Event) -> None:
-        gone = event.type == "DELETED"
-        self.placements.changed(event.stored.object(), self._cluster.clock.now(), gone=gone)
+        gone, stored = event.type == "DELETED", event.stored
+        step = self.placements.changed(stored.object(), self._cluster.clock.now(), gone=gone)
+        if step is not None:
+            self.taken.append(Taken(step, stored.uid, stored.revision))
+
+
+class _Names:
+    """New pods are called as they were: of pods that are alike, loops take the first by name."""
+
+    def __init__(self, recorded: Iterable[Step], placements: Placements) -> None:
+        self._names = {step.pod: step.name for step in recorded if step.pod[-1:].isdigit() and "#" in step.pod}
+        self._placements = placements
+
+    def called(self, storage: tuple[str, str], obj: JsonObject) -> str:
+        """Each name is told once."""
+        if storage != PODS:
+            return ""
+        _, _, name = self._names.pop(self._placements.next_key(obj), "").partition("/")
+        return name if name.startswith(obj["metadata"]["generateName"]) else ""
 
 
 def _is_played(entry: Entry) -> bool:
@@ -174,6 +194,8 @@ class _Player:
 
     def _body(self, entry: Entry, info: RequestInfo, name: str) -> Any:
         body = entry.body
+        if isinstance(body, list):
+            return [one for one in body if not _is_about_the_recorded(one)]
         if not isinstance(body, dict):
             return body
         metadata = body.get("metadata")
@@ -185,6 +207,12 @@ class _Player:
         if "preconditions" in body:
             body = {key: value for key, value in body.items() if key != "preconditions"}
         return _with_board(body) if _makes_node(entry) and _is_board(entry) else body
+
+
+def _is_about_the_recorded(step: object) -> bool:
+    """Whether a step of a JSON patch, as kubectl makes them, is about the state that an object was in."""
+    path = step.get("path") if isinstance(step, dict) else None
+    return path in ("/metadata/resourceVersion", "/metadata/uid")
 
 
 def _with_board(node: JsonObject) -> JsonObject:

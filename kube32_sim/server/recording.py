@@ -48,9 +48,11 @@ async def _body(call: Call) -> tuple[Any, str]:
         if call.info.verb == "patch":
             return _loaded(data), content_type.partition(";")[0].strip()
         kind = media.body_media(content_type)
-        if kind == "protobuf":
-            obj, _ = bodies.decode_body(data, kind, call.row, strictness.IGNORE)
-            return {"apiVersion": call.row.api_version, "kind": call.row.kind, **obj}, media.JSON
+        if kind == "protobuf" and call.info.verb in ("create", "update"):
+            sub = call.row.subresource(call.info.subresource)
+            row = call.row if sub is None else bodies.expected_of(call.row, sub, data)
+            obj, _ = bodies.decode_body(data, kind, row, strictness.IGNORE)
+            return {"apiVersion": row.api_version, "kind": row.kind, **obj}, media.JSON
         return bodies.decode_plain(data, kind), media.JSON
     except (ApiError, ValueError):  # which was refused for that
         return None, ""

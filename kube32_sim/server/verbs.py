@@ -338,10 +338,7 @@ class Verbs:
 
     async def _post_subresource(self, call: Call, sub: Subresource) -> web.StreamResponse:
         wanted = options.create_options(call.query)
-        version = sub.version or call.row.version
-        if sub.kind == "Eviction" and b"policy/v1beta1" in await read_body(call.request):
-            version = "v1beta1"  # old clients evict by the version that was served before
-        row = bodies.expected(sub.group or call.row.group, version, sub.kind)
+        row = bodies.expected_of(call.row, sub, await read_body(call.request))
         body, warnings = await self._body(call, wanted.field_validation, row)
         obj = await subresources.create(self._registry, call.asked(wanted), body)
         return self._plain(call, obj, 201, warnings)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from kube32_sim.api import own
 from kube32_sim.api.errors import ApiError
-from kube32_sim.client import CLOCKS, Resource
+from kube32_sim.client import CLOCKS, Resource, Unreachable
 from kube32_sim.clock import RealClock, rfc3339
 
 JsonObject = dict[str, Any]
@@ -76,7 +76,9 @@ class Saving:
     async def begin(self) -> tuple[Saved, list[Type], str]:
         """(what there is to say of it, the types in the order in which they are to be written, the revision)."""
         self._warnings = []
-        version = str((await self._client.ask("GET", "/version")).get("gitVersion", ""))
+        version = (await self._client.ask("GET", "/version")).get("gitVersion")
+        if not isinstance(version, str):
+            raise Unreachable("GET /version: the answer says no version, so it is no API server")
         types = [one for one in await self._types() if one.resource not in self._without]
         for one in types:
             if one.resource in _COMPUTED:

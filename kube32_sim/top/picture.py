@@ -122,7 +122,7 @@ class Picture:
         labels = metadata.get("labels") or {}
         kind = labels.get("esp32.io/board") or labels.get("node.kubernetes.io/instance-type") or ""
         self._nodes[metadata["name"]] = _Node(kind, _status(node))
-        self._cache.put_node(node, int(metadata["resourceVersion"]))
+        self._cache.put_node(node, int(metadata.get("resourceVersion") or 0))
 
     def _drop_node(self, name: str) -> None:
         self._nodes.pop(name, None)
@@ -130,7 +130,7 @@ class Picture:
 
     def _put_pod(self, pod: JsonObject) -> None:
         self._pods[key_of(pod)] = _pod(pod)
-        self._cache.put_pod(pod, int(pod["metadata"]["resourceVersion"]))
+        self._cache.put_pod(pod, int(pod["metadata"].get("resourceVersion") or 0))
 
     def _drop_pod(self, key: str) -> None:
         self._pods.pop(key, None)

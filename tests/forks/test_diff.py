@@ -247,3 +247,34 @@ async def test_servers_files_and_kubeconfigs_are_told_apart(tmp_path: Path) -> N
         clock = await cluster.client.get(CLOCKS, "", "cluster")
         assert clock["status"]["mode"] == "Virtual"
         assert {key.kind for key in there.objects} >= {"Node", "Namespace", "Lease"}
+
+
+@pytest.mark.parametrize(
+    ("obj", "why"),
+    [
+        ({"apiVersion": "audit.k8s.io/v1", "kind": "Event", "auditID": "x"}, "it is a recording, which is no state"),
+        ({"apiVersion": "sim.kube32.io/v1alpha1", "kind": "Recording", "spec": {}}, "it is a recording"),
+        ({"apiVersion": "v1", "kind": "Event", "reason": "x"}, "metadata.name: Required value"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": []}, "cannot unmarshal array"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": []}, "field Pod.spec"),
+        ({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x"}, "status": {"conditions": {}}}, "conditions"),
+        ({"apiVersion": "x/v1", "kind": "X", "metadata": {"name": "x", "ownerReferences": ["y"]}}, "ownerReferences"),
+    ],
+)
+def test_a_file_of_what_is_in_no_cluster_is_refused_in_a_line(
+    obj: JsonObject, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "state.jsonl"
+    file.write_text(json.dumps(obj) + "\n", encoding="utf-8")
+    assert cli.run(["diff", str(file), str(file)]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "state.jsonl, line 1: " in told
+    assert why in told
+
+
+def test_the_time_of_a_snapshot_that_is_none_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "state.jsonl"
+    header = {"apiVersion": "sim.kube32.io/v1alpha1", "kind": "Snapshot", "spec": {"time": "noon"}}
+    file.write_text(f"{json.dumps(header)}\n{json.dumps(placed('x'))}\n", encoding="utf-8")
+    assert cli.run(["diff", str(file), str(file)]) == 2
+    assert "spec.time of the snapshot: 'noon' is no time" in capsys.readouterr().err
