@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -13,6 +11,7 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.api.own import API_VERSION
 from kube32_sim.client import CLOCKS, Client, JsonObject, Unreachable
 from kube32_sim.clock import RealClock, parse_time
+from kube32_sim.commands.answering import as_document, say
 from kube32_sim.durations import format_duration
 from kube32_sim.http_client import HttpClient
 from kube32_sim.kubeconfig import Access, find_access
@@ -31,10 +30,7 @@ def run(parsed: argparse.Namespace) -> int:
     access = find_access(parsed.server, parsed.kubeconfig)
     work = _show if parsed.action == "show" else _advance(parsed.duration)
     obj = asyncio.run(_ask(access, work))
-    if sys.stdout is None:
-        raise CommandError("standard output is closed: there is nowhere to answer to")
-    sys.stdout.write(_rendered(obj, parsed.output))
-    sys.stdout.flush()
+    say(_rendered(obj, parsed.output))
     return 0
 
 
@@ -94,12 +90,8 @@ async def _time(client: Client) -> float:
 
 
 def _rendered(obj: JsonObject, output: str) -> str:
-    if output == "json":
-        return json.dumps(obj, indent=4) + "\n"
-    if output == "yaml":
-        import yaml
-
-        return str(yaml.safe_dump(obj, sort_keys=False))
+    if output:
+        return as_document(obj, output)
     status = obj["status"]
     later = f", {obj['spec']['duration']} later" if obj["kind"] == "ClockAdvance" else ""
     return f"{status['mode'].lower()} clock, {status['now']}{later}\n"

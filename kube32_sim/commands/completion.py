@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from kube32_sim.arguments import build_parser
-from kube32_sim.options import CommandError
+from kube32_sim.commands.answering import check_output, say
 
 FILES = frozenset(("FILE", "PATH", "FILE...", "MANIFEST"))
 """What stands for a path where an option takes one."""
@@ -16,12 +15,11 @@ def run(parsed: argparse.Namespace) -> int:
     """The exit code."""
     import shtab
 
-    if sys.stdout is None:
-        raise CommandError("standard output is closed: there is nowhere to answer to")
+    check_output()
     parser = build_parser()
     parser.prog = "kube32-sim"  # under which the shell knows it, whatever started this
     _name_files(parser, shtab.FILE)
-    sys.stdout.write(shtab.complete(parser, shell=parsed.shell) + "\n")
+    say(shtab.complete(parser, shell=parsed.shell) + "\n")
     return 0
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from pathlib import Path
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import FORKS, Unreachable
 from kube32_sim.clock import parse_time
-from kube32_sim.commands.fork import access_of, rendered
+from kube32_sim.commands.answering import as_document, say
+from kube32_sim.commands.fork import access_of
 from kube32_sim.comparing.comparison import compare
 from kube32_sim.comparing.states import State, is_kubeconfig, of_file, of_server
 from kube32_sim.comparing.telling import lines
@@ -31,11 +31,10 @@ TROUBLE = 2
 def run(parsed: argparse.Namespace) -> int:
     try:
         found = compare(_state(parsed.first, parsed), _state(parsed.second, parsed))
-        if sys.stdout is None:
-            raise CommandError("standard output is closed: there is nowhere to answer to")
-        text = rendered(found.object(), parsed.output)
-        sys.stdout.write(text or "\n".join([*lines(found, wide=parsed.output == "wide"), ""]))
-        sys.stdout.flush()
+        if parsed.output in ("json", "yaml"):
+            say(as_document(found.object(), parsed.output))
+        else:
+            say("\n".join([*lines(found, wide=parsed.output == "wide"), ""]))
     except CommandError as error:
         for line in str(error).splitlines():
             tell(f"kube32-sim: {line}")

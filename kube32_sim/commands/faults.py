@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -13,6 +12,7 @@ from kube32_sim.api import steering
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.own import API_VERSION, GROUP, VERSION
 from kube32_sim.client import NODES, Client, JsonObject, Resource, Unreachable
+from kube32_sim.commands.answering import as_document, say
 from kube32_sim.http_client import HttpClient
 from kube32_sim.kubeconfig import Access, find_access
 from kube32_sim.options import CommandError, OptionError
@@ -31,10 +31,7 @@ def run(parsed: argparse.Namespace) -> int:
     """The exit code; CommandError where there is no answer, OptionError for what cannot be asked for."""
     work = _WORK[parsed.action](parsed)
     told = asyncio.run(_ask(find_access(parsed.server, parsed.kubeconfig), work))
-    if sys.stdout is None:
-        raise CommandError("standard output is closed: there is nowhere to answer to")
-    sys.stdout.write(told)
-    sys.stdout.flush()
+    say(told)
     return 0
 
 
@@ -132,12 +129,8 @@ _WORK = {"board": _board, "set": _set, "show": _show, "clear": _clear}
 
 
 def _rendered(obj: JsonObject, output: str) -> str:
-    if output == "json":
-        return json.dumps(obj, indent=4) + "\n"
-    if output == "yaml":
-        import yaml
-
-        return str(yaml.safe_dump(obj, sort_keys=False))
+    if output:
+        return as_document(obj, output)
     status = obj["status"]
     rows = [("RULE", "EFFECT", "MATCHED", "HIT")]
     for rule, counts in zip(obj["spec"]["rules"], status["rules"], strict=True):

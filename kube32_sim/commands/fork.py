@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
-import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +14,7 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.api.own import API_VERSION
 from kube32_sim.arguments import PROGRAM
 from kube32_sim.client import FORKS, Client, JsonObject, Unreachable
+from kube32_sim.commands.answering import as_document, say
 from kube32_sim.http_client import HttpClient
 from kube32_sim.kubeconfig import Access, KubeconfigError, find_access, full_path, server_of, write_kubeconfig
 from kube32_sim.options import KUBECONFIG, CommandError
@@ -146,18 +145,4 @@ def _table(forks: JsonObject) -> str:
 
 
 def _say(obj: JsonObject, output: str, text: str) -> None:
-    if sys.stdout is None:
-        raise CommandError("standard output is closed: there is nowhere to answer to")
-    sys.stdout.write(rendered(obj, output) or f"{text}\n")
-    sys.stdout.flush()
-
-
-def rendered(obj: JsonObject, output: str) -> str:
-    """As an object, where that is asked for; else ""."""
-    if output == "json":
-        return json.dumps(obj, indent=4) + "\n"
-    if output == "yaml":
-        import yaml
-
-        return str(yaml.safe_dump(obj, sort_keys=False))
-    return ""
+    say(as_document(obj, output) if output else f"{text}\n")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kube32_sim.api.own import API_VERSION
 from kube32_sim.clock import RealClock
+from kube32_sim.commands.answering import as_document, say
 from kube32_sim.durations import format_duration
 from kube32_sim.options import CommandError, OptionError
 from kube32_sim.progress import progress_bar
@@ -73,16 +72,10 @@ def _recording(parsed: argparse.Namespace) -> Recording:
 
 
 def _answer(output: str, outcome: Outcome) -> None:
-    if sys.stdout is None:
-        raise CommandError("standard output is closed: there is nowhere to answer to")
-    if output == "json":
-        sys.stdout.write(json.dumps(_document(outcome), indent=4) + "\n")
-    elif output == "yaml":
-        import yaml
-
-        sys.stdout.write(str(yaml.safe_dump(_document(outcome), sort_keys=False)))
+    if output:
+        say(as_document(_document(outcome), output))
     else:
-        sys.stdout.write("".join(f"{printable(line)}\n" for line in _lines(outcome)))
+        say("".join(f"{printable(line)}\n" for line in _lines(outcome)))
 
 
 def _lines(outcome: Outcome) -> Sequence[str]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from kube32_sim.api.own import API_VERSION
+from kube32_sim.commands.answering import as_document, check_output, say
 from kube32_sim.durations import format_duration
 from kube32_sim.options import CommandError
 from kube32_sim.scenarios.reading import files_of, read
@@ -24,8 +23,7 @@ JsonObject = dict[str, Any]
 
 def run(parsed: argparse.Namespace) -> int:
     """The exit code: 0 where all scenarios went as expected, 1 where one did not; CommandError for wrong files."""
-    if sys.stdout is None:
-        raise CommandError("standard output is closed: there is nowhere to answer to")
+    check_output()
     scenarios = _all(parsed.files)
     if parsed.check:
         _say(f"{_counted(len(scenarios), 'scenario')} can be run")
@@ -65,8 +63,7 @@ def _all(paths: Sequence[str]) -> list[Scenario]:
 
 
 def _say(line: str) -> None:
-    sys.stdout.write(f"{printable(line)}\n")
-    sys.stdout.flush()
+    say(f"{printable(line)}\n")
 
 
 def _tell(outcome: Outcome) -> None:
@@ -94,12 +91,7 @@ def _counted(number: int, what: str) -> str:
 
 def _print(output: str, reports: Sequence[Report]) -> None:
     obj = {"apiVersion": API_VERSION, "kind": "ScenarioReport", "items": [_item(report) for report in reports]}
-    if output == "json":
-        sys.stdout.write(json.dumps(obj, indent=4) + "\n")
-        return
-    import yaml
-
-    sys.stdout.write(str(yaml.safe_dump(obj, sort_keys=False)))
+    say(as_document(obj, output))
 
 
 def _item(report: Report) -> JsonObject:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.client import Unreachable
+from kube32_sim.commands.answering import as_document, check_output, say
 from kube32_sim.http_client import HttpClient
 from kube32_sim.kubeconfig import Access, find_access
 from kube32_sim.options import CommandError
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 def run(parsed: argparse.Namespace) -> int:
     """The exit code; CommandError where there is no answer."""
-    if sys.stdout is None:
-        raise CommandError("standard output is closed: there is nowhere to answer to")
+    check_output()
     access = find_access(parsed.server, parsed.kubeconfig)
     asyncio.run(_work(access, parsed))
     return 0
@@ -45,8 +44,7 @@ async def _work(access: Access, parsed: argparse.Namespace) -> None:
 
             await show(picture, following, console, parsed.sort)
             return
-    sys.stdout.write(_rendered(picture, following, parsed.sort, parsed.output))
-    sys.stdout.flush()
+    say(_rendered(picture, following, parsed.sort, parsed.output))
 
 
 def _terminal() -> Console | None:
@@ -64,12 +62,7 @@ def _rendered(picture: Picture, following: Following, sort: str, output: str) ->
         from kube32_sim.top.drawing import plain
 
         return plain(picture, sort)
-    found = _document(picture, following, sort)
-    if output == "json":
-        return json.dumps(found, indent=4) + "\n"
-    import yaml
-
-    return str(yaml.safe_dump(found, sort_keys=False))
+    return as_document(_document(picture, following, sort), output)
 
 
 def _document(picture: Picture, following: Following, sort: str) -> dict[str, Any]:

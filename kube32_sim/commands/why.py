@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import sys
 from collections import Counter
 from typing import Any
 
@@ -13,6 +11,7 @@ from kube32_sim.api.errors import ApiError
 from kube32_sim.api.own import API_VERSION
 from kube32_sim.client import EXPLANATIONS, Unreachable
 from kube32_sim.clock import parse_time, rfc3339
+from kube32_sim.commands.answering import as_document, say
 from kube32_sim.durations import format_duration
 from kube32_sim.http_client import HttpClient
 from kube32_sim.kubeconfig import Access, find_access
@@ -33,10 +32,7 @@ def run(parsed: argparse.Namespace) -> int:
     namespace = parsed.namespace or access.namespace or "default"
     pod = {"namespace": namespace, "name": name} | ({"uid": parsed.uid} if parsed.uid else {})
     answer = asyncio.run(_ask(access, pod))
-    if sys.stdout is None:
-        raise CommandError("standard output is closed: there is nowhere to answer to")
-    sys.stdout.write(_rendered(answer, parsed.output))
-    sys.stdout.flush()
+    say(_rendered(answer, parsed.output))
     return 0
 
 
@@ -70,12 +66,8 @@ def _refusal(server: str, error: ApiError) -> str:
 
 
 def _rendered(answer: JsonObject, output: str) -> str:
-    if output == "json":
-        return json.dumps(answer, indent=4) + "\n"
-    if output == "yaml":
-        import yaml
-
-        return str(yaml.safe_dump(answer, sort_keys=False))
+    if output:
+        return as_document(answer, output)
     status = answer["status"]
     pod, causes = status["pod"], status.get("causes", [])
     lines = [f"pod/{pod['name']} in {pod['namespace']}: {status.get('summary', '')}", ""]
