@@ -16,14 +16,17 @@ ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class Ids:
-    """reached: the revision that an earlier run came to; 0: there was none."""
+    """reached: the revision that an earlier run came to; 0: there was none.
+
+    called: (type, new object without a name) -> its name; "" where that is left to chance.
+    """
+
+    called: Callable[[tuple[str, str], dict[str, Any]], str] = staticmethod(lambda storage, obj: "")
 
     def __init__(self, seed: int | None = None, reached: int = 0) -> None:
         chosen = seed if seed is None or not reached else f"{seed} from revision {reached}"
         self._random = random.Random(chosen)  # without a seed it takes one from the machine
         self._origin = "" if chosen is None else str(chosen)
-        self.called: Callable[[tuple[str, str], dict[str, Any]], str] = lambda storage, obj: ""
-        """(type, new object without a name) -> what it is to be called; "" where that is left to chance."""
 
     def turn_off(self, marker: int) -> None:
         """Go another way from here, the same for the same marker: what comes may not be what others have been given."""

@@ -257,6 +257,9 @@ class Suffixes:
         self._suffixes = list(suffixes)
         self.uid = real.uid
 
+    def called(self, storage: object, obj: object) -> str:
+        return ""
+
     def suffix(self, length: int = 5) -> str:
         return self._suffixes.pop(0)
 
