@@ -108,7 +108,7 @@ def test_a_real_clock_is_shown_and_not_advanced(full_server: Server, clock: Call
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ("", "the following arguments are required: ACTION"),
+        ("", "the following arguments are required: ACTION (show, advance)"),
         ("stop", "argument ACTION: invalid choice: 'stop'"),
         ("advance", "the following arguments are required: D (a duration of 0 or more)"),
         ("advance soon", "argument D: invalid duration 'soon'"),

@@ -6,6 +6,7 @@ import argparse
 import difflib
 import os
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from kube32_sim.durations import parse_duration
@@ -35,7 +36,15 @@ class Parser(argparse.ArgumentParser):
             message += " (one that begins with - is written OPTION=VALUE)"
         elif message.endswith("required: D"):
             message += " (a duration of 0 or more)"
+        elif message.endswith("required: ACTION"):
+            message += f" ({', '.join(self._words())})"
         super().error(printable(message))
+
+    def _words(self) -> Iterator[str]:
+        """The actions that there are."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                yield from action.choices
 
 
 def _with_suggestion(problem: str, argument: str, given: str, choices: str) -> str:

@@ -56,6 +56,8 @@ def read(file: str) -> Recording:
     for number, line in enumerate(content(file).split(b"\n"), 1):
         if line.strip():
             reading.take(number, line)
+    if reading.no_json == reading.lines > 1:
+        raise CommandError(f"{called}: it is no recording, and no audit log: none of its lines is JSON")
     if reading.problems:
         more = len(reading.problems) - MOST_PROBLEMS
         told = [*reading.problems[:MOST_PROBLEMS], *([f"and {more} more"] if more > 0 else [])]
@@ -71,6 +73,7 @@ def read_steps(file: str) -> Sequence[Step]:
 class _Reading:
     def __init__(self, called: str) -> None:
         self.problems: list[str] = []
+        self.lines = self.no_json = 0
         self._called = called
         self._recording = Recording()
         self._definitions: list[tuple[bytes, Source]] = []
@@ -78,9 +81,11 @@ class _Reading:
 
     def take(self, number: int, line: bytes) -> None:
         where = f"{self._called}, line {number}"
+        self.lines += 1
         try:
             obj = orjson.loads(line)
         except orjson.JSONDecodeError as error:
+            self.no_json += 1
             self.problems.append(f"{where}: it is no JSON: {error}")
             return
         if not isinstance(obj, dict):

@@ -140,6 +140,8 @@ class _Fields:
         self.where = where
         if not isinstance(value, dict):
             raise Wrong(f"{where}: an object with {' or '.join(known)} is expected")
+        if "on" in known and "true" in value:  # what YAML makes of a bare `on`
+            value = {("on" if name == "true" else name): one for name, one in value.items()}
         self.value: Mapping[str, Any] = value
         for name in value:
             if name not in known:

@@ -290,6 +290,7 @@ def write(path: Path, *lines: object) -> str:
     ("lines", "why"),
     [
         (["{"], "line 1: it is no JSON: "),
+        (["# Notes", "", "Something else."], "it is no recording, and no audit log: none of its lines is JSON"),
         (["[]"], "line 1: it is no object"),
         ([{"apiVersion": "audit.k8s.io/v1", "kind": "EventList", "items": []}], "line 1: kind: EventList; write one"),
         (

@@ -92,6 +92,13 @@ async def test_every_action(tmp_path: Path) -> None:
     assert report.outcomes[-1].after == pytest.approx(150)
 
 
+async def test_on_needs_no_quotes(tmp_path: Path) -> None:
+    path = write(tmp_path, {"create": POD}, {"assert": {"pods": "app=web", "notOn": "esp32-0"}})
+    path.write_text(path.read_text(encoding="utf-8").replace("notOn:", "on:"), encoding="utf-8")
+    (scenario,) = read(path)
+    assert not (await run(scenario)).failed
+
+
 async def test_a_scenario_runs_the_same_every_time(tmp_path: Path) -> None:
     (scenario,) = read(EXAMPLES / "lost-board.scenario.yaml")
     one, other = await run(scenario), await run(scenario)

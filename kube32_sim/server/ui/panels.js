@@ -58,7 +58,7 @@ export class Panels {
   drawTotals() {
     const nodes = [...this.state.nodes.values()];
     const ready = nodes.filter((node) => node.ready === "True").length;
-    const pods = [...this.state.pods.values()];
+    const pods = [...this.state.pods.values()].filter((pod) => pod.tone !== "done");
     const running = pods.filter((pod) => pod.tone === "good").length;
     const [boards, failing] = [`${ready} of ${nodes.length}`, pods.filter((pod) => pod.tone === "bad").length];
     const [knowsNodes, knowsPods] = ["nodes", "pods"].map((what) => this.state.known.has(what));
