@@ -1,7 +1,7 @@
 """`POST /apis/sim.kube32.io/v1alpha1/schedulingpreviews`: where pods would go, as the server sees it now.
 
-By the profile `kube32` the scheduler's own picture is asked, so the answer is what a create would come to.  It is made
-without a turn for anybody else, and is bounded for that.
+By the profile `kube32` the picture of a scheduler that goes by it is asked, so the answer is what a create would come to.
+It is made without a turn for anybody else, and is bounded for that.
 """
 
 from __future__ import annotations
@@ -58,7 +58,11 @@ class _Request:
 
 
 class Previews:
-    """Answers what is posted.  scheduler: None where it is switched off; then the picture is made of what is stored."""
+    """Answers what is posted.
+
+    scheduler: None where it is switched off.  Then, and where it goes by other rules than the preview, the picture is
+    made of what is stored.
+    """
 
     def __init__(self, registry: Registry, scheduler: Scheduler | None) -> None:
         self._registry = registry
@@ -90,7 +94,7 @@ class Previews:
             remembered = self._look()
             wanted, state = self._wanted(request, state_of(store, remembered.nodes, remembered.pods))
             return _placed(KestrelPlacer(state, wanted, reading=remembered), wanted, state, request)
-        if scheduler is None:
+        if scheduler is None or scheduler.profile != request.profile:
             wanted, state = self._wanted(request, whole_state(store))
             return _placed(Kube32Placer(state), wanted, state, request)
         wanted, state = self._wanted(request, state_about(store, request.manifests))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,16 @@ async def test_the_other_profile_agrees_with_the_command(seed: int) -> None:
             answer = await preview(cluster, profile="kestrel", pods=pods)
             assert answer["placements"] == (await commanded(cluster, pods, "kestrel"))["placements"]
         assert traces(cluster) == before
+
+
+async def test_a_server_that_schedules_by_kestrels_rules_previews_by_both() -> None:
+    async with Cluster(replace(ONLY_SCHEDULER, scheduler_profile="kestrel")) as cluster:
+        await add_node(cluster, "a")
+        for profile in ("kube32", "kestrel"):
+            pods = [pod("one", "60Ki"), pod("two", "60Ki")]
+            answer = await preview(cluster, profile=profile, pods=pods)
+            assert answer == await commanded(cluster, pods, profile)
+            assert profile == "kestrel" or placed(answer) == {"one": "a", "two": None}
 
 
 @pytest.mark.parametrize("seed", range(10, 16))
