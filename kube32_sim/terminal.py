@@ -19,6 +19,11 @@ def tell(line: str) -> None:
         print(printable(line), file=sys.stderr)
 
 
+def counted(number: int, what: str) -> str:
+    """`1 pod`, `2 pods`: of what has an ordinary plural."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows of cells as kubectl prints a table, a line each."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]

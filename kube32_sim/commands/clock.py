@@ -9,13 +9,12 @@ from typing import Any
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.own import API_VERSION
-from kube32_sim.client import CLOCKS, Client, JsonObject, Unreachable
+from kube32_sim.client import CLOCKS, Client, JsonObject
 from kube32_sim.clock import RealClock, parse_time
 from kube32_sim.commands.answering import as_document, say
+from kube32_sim.commands.asking import ask
 from kube32_sim.durations import format_duration
-from kube32_sim.http_client import HttpClient
-from kube32_sim.kubeconfig import Access, find_access
-from kube32_sim.options import CommandError
+from kube32_sim.kubeconfig import find_access
 from kube32_sim.progress import progress_bar, somebody_watches
 from kube32_sim.registry.clocks import NAME
 
@@ -29,19 +28,9 @@ def run(parsed: argparse.Namespace) -> int:
     """The exit code; CommandError where there is no answer."""
     access = find_access(parsed.server, parsed.kubeconfig)
     work = _show if parsed.action == "show" else _advance(parsed.duration)
-    obj = asyncio.run(_ask(access, work))
+    obj = ask(access, work, lambda error: _refusal(access.server, error), timeout=None)
     say(_rendered(obj, parsed.output))
     return 0
-
-
-async def _ask(access: Access, work: Work) -> JsonObject:
-    async with HttpClient(access, timeout=None) as client:
-        try:
-            return await work(client)
-        except Unreachable as error:
-            raise CommandError(f"cannot reach the simulator: {error}") from error
-        except ApiError as error:
-            raise CommandError(_refusal(access.server, error)) from error
 
 
 def _refusal(server: str, error: ApiError) -> str:
@@ -49,7 +38,7 @@ def _refusal(server: str, error: ApiError) -> str:
         return f"the clock of {server} is real: time moves by itself; `serve --clock virtual` has one to advance"
     if error.code == 404:
         return f"{server} has no clock to look at: it is no simulator, or one of an older version"
-    return f"{server}: {error.message}"
+    return ""
 
 
 async def _show(client: Client) -> JsonObject:

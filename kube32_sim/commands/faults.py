@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -11,10 +10,10 @@ from pathlib import Path
 from kube32_sim.api import steering
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.own import API_VERSION, GROUP, VERSION
-from kube32_sim.client import NODES, Client, JsonObject, Resource, Unreachable
+from kube32_sim.client import NODES, Client, JsonObject, Resource
 from kube32_sim.commands.answering import as_document, say
-from kube32_sim.http_client import HttpClient
-from kube32_sim.kubeconfig import Access, find_access
+from kube32_sim.commands.asking import ask
+from kube32_sim.kubeconfig import find_access
 from kube32_sim.options import CommandError, OptionError
 from kube32_sim.special_files import read_patiently
 from kube32_sim.terminal import columns
@@ -30,21 +29,15 @@ Work = Callable[[Client], Coroutine[None, None, str]]
 def run(parsed: argparse.Namespace) -> int:
     """The exit code; CommandError where there is no answer, OptionError for what cannot be asked for."""
     work = _WORK[parsed.action](parsed)
-    told = asyncio.run(_ask(find_access(parsed.server, parsed.kubeconfig), work))
-    say(told)
+    access = find_access(parsed.server, parsed.kubeconfig)
+    say(ask(access, work, lambda error: _refusal(access.server, error)))
     return 0
 
 
-async def _ask(access: Access, work: Work) -> str:
-    async with HttpClient(access) as client:
-        try:
-            return await work(client)
-        except Unreachable as error:
-            raise CommandError(f"cannot reach the simulator: {error}") from error
-        except ApiError as error:
-            if error.code == 404 and not error.details:
-                raise CommandError(f"{access.server} has no faults: it is no simulator, or an older one") from error
-            raise CommandError(f"{access.server}: {error.message}") from error
+def _refusal(server: str, error: ApiError) -> str:
+    if error.code == 404 and not error.details:
+        return f"{server} has no faults: it is no simulator, or an older one"
+    return ""
 
 
 def _board(parsed: argparse.Namespace) -> Work:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
@@ -13,9 +12,9 @@ from urllib.parse import urlsplit
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.own import API_VERSION
 from kube32_sim.arguments import PROGRAM
-from kube32_sim.client import FORKS, Client, JsonObject, Unreachable
+from kube32_sim.client import FORKS, Client, JsonObject
 from kube32_sim.commands.answering import as_document, say
-from kube32_sim.http_client import HttpClient
+from kube32_sim.commands.asking import ask
 from kube32_sim.kubeconfig import Access, KubeconfigError, find_access, full_path, server_of, write_kubeconfig
 from kube32_sim.options import KUBECONFIG, CommandError
 from kube32_sim.terminal import columns
@@ -30,10 +29,10 @@ def run(parsed: argparse.Namespace) -> int:
         parsed.error(f"NAME {parsed.name!r}: not together with {'--list' if parsed.list else '--delete'}")
     access = find_access(parsed.server, "" if making or parsed.server else parsed.kubeconfig)
     if parsed.list:
-        forks = asyncio.run(_ask(access, _list))
+        forks = _ask(access, _list)
         _say(forks, parsed.output, _table(forks))
     elif parsed.delete:
-        fork = asyncio.run(_ask(access, _deleting(parsed.delete)))
+        fork = _ask(access, _deleting(parsed.delete))
         _remove_kubeconfig(parsed.delete, access, fork)
         _say(fork, parsed.output, f"fork {fork['metadata']['name']} deleted")
     else:
@@ -44,13 +43,13 @@ def run(parsed: argparse.Namespace) -> int:
 def _make(parsed: argparse.Namespace, access: Access) -> None:
     if parsed.kubeconfig:
         _check_free(Path(parsed.kubeconfig), access)
-    made = asyncio.run(_ask(access, _making(parsed.name, parsed.port)))
+    made = _ask(access, _making(parsed.name, parsed.port))
     own = access_of(access, made)
     path = Path(parsed.kubeconfig) if parsed.kubeconfig else default_kubeconfig(made["metadata"]["name"])
     try:
         path = write_kubeconfig(path, own)
     except KubeconfigError:
-        asyncio.run(_ask(access, _deleting(made["metadata"]["name"])))  # nothing half done
+        _ask(access, _deleting(made["metadata"]["name"]))  # nothing half done
         raise
     _say(made, parsed.output, _greeting(made, access, own, path))
 
@@ -84,20 +83,14 @@ def _remove_kubeconfig(name: str, access: Access, fork: JsonObject) -> None:
         pass  # then it is none of ours
 
 
-async def _ask(access: Access, work: Work) -> JsonObject:
-    async with HttpClient(access, timeout=None) as client:
-        try:
-            return await work(client)
-        except Unreachable as error:
-            raise CommandError(f"cannot reach the simulator: {error}") from error
-        except ApiError as error:
-            raise CommandError(_refusal(access.server, error)) from error
+def _ask(access: Access, work: Work) -> JsonObject:
+    return ask(access, work, lambda error: _refusal(access.server, error), timeout=None)
 
 
 def _refusal(server: str, error: ApiError) -> str:
     if error.code == 404 and not (error.details or {}).get("name"):
         return f"{server} cannot be forked: it is no simulator, or one of an older version"
-    return f"{server}: {error.message}"
+    return ""
 
 
 def _making(name: str, port: int) -> Work:

@@ -19,7 +19,7 @@ from kube32_sim.replaying.files import Recording, read, read_steps, step_line
 from kube32_sim.replaying.playing import Played, options_of, play
 from kube32_sim.snapshot import files
 from kube32_sim.snapshot import reading as snapshots
-from kube32_sim.terminal import printable, tell
+from kube32_sim.terminal import counted, printable, tell
 
 JsonObject = dict[str, Any]
 
@@ -81,23 +81,19 @@ def _answer(output: str, outcome: Outcome) -> None:
 def _lines(outcome: Outcome) -> Sequence[str]:
     recording, played, differences = outcome.recording, outcome.played, outcome.differences
     lasted = format_duration(round(recording.end - recording.begin, 3))
-    lines = [f"{_counted(played.requests, 'request')} in {lasted} of the cluster's time, played in {outcome.took:.1f}s"]
+    lines = [f"{counted(played.requests, 'request')} in {lasted} of the cluster's time, played in {outcome.took:.1f}s"]
     if played.passed_over:
-        lines.append(f"{_counted(played.passed_over, 'request')} passed over: of boards, refused ones, dry runs")
+        lines.append(f"{counted(played.passed_over, 'request')} passed over: of boards, refused ones, dry runs")
     lines += played.refused
     if differences:
-        lines.append(f"{_counted(len(differences), 'pod')} went otherwise:")
+        lines.append(f"{counted(len(differences), 'pod')} went otherwise:")
         lines += [f"  {line}" for one in differences for line in one.lines()]
     elif outcome.compared:
-        lines.append(f"{_counted(len({step.pod for step in played.steps}), 'pod')} went as before")
+        lines.append(f"{counted(len({step.pod for step in played.steps}), 'pod')} went as before")
     else:
         bound = sum(step.what == BOUND for step in played.steps)
-        lines.append(f"{_counted(bound, 'time')} a pod got a node; there is nothing to compare with (--golden FILE)")
+        lines.append(f"{counted(bound, 'time')} a pod got a node; there is nothing to compare with (--golden FILE)")
     return lines
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _document(outcome: Outcome) -> JsonObject:

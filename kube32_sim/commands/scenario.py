@@ -16,7 +16,7 @@ from kube32_sim.scenarios.reading import files_of, read
 from kube32_sim.scenarios.running import Outcome, Report
 from kube32_sim.scenarios.running import run as run_scenario
 from kube32_sim.scenarios.steps import Scenario
-from kube32_sim.terminal import printable
+from kube32_sim.terminal import counted, printable
 
 JsonObject = dict[str, Any]
 
@@ -26,7 +26,7 @@ def run(parsed: argparse.Namespace) -> int:
     check_output()
     scenarios = _all(parsed.files)
     if parsed.check:
-        _say(f"{_counted(len(scenarios), 'scenario')} can be run")
+        _say(f"{counted(len(scenarios), 'scenario')} can be run")
         return 0
     reports = []
     for scenario in scenarios:
@@ -81,12 +81,8 @@ def _summary(reports: Sequence[Report], failed: Sequence[Report]) -> str:
     took = sum(report.took for report in reports)
     if failed:
         names = ", ".join(report.scenario.name for report in failed)
-        return f"{len(failed)} of {_counted(len(reports), 'scenario')} failed in {took:.1f}s: {names}"
-    return f"{_counted(len(reports), 'scenario')} passed in {took:.1f}s"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+        return f"{len(failed)} of {counted(len(reports), 'scenario')} failed in {took:.1f}s: {names}"
+    return f"{counted(len(reports), 'scenario')} passed in {took:.1f}s"
 
 
 def _print(output: str, reports: Sequence[Report]) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections import Counter
 from typing import Any
 
 from kube32_sim.api.errors import ApiError
 from kube32_sim.api.own import API_VERSION
-from kube32_sim.client import EXPLANATIONS, Unreachable
+from kube32_sim.client import EXPLANATIONS
 from kube32_sim.clock import parse_time, rfc3339
 from kube32_sim.commands.answering import as_document, say
+from kube32_sim.commands.asking import ask
 from kube32_sim.durations import format_duration
-from kube32_sim.http_client import HttpClient
-from kube32_sim.kubeconfig import Access, find_access
-from kube32_sim.options import CommandError, OptionError
+from kube32_sim.kubeconfig import find_access
+from kube32_sim.options import OptionError
 from kube32_sim.terminal import printable
 
 JsonObject = dict[str, Any]
@@ -31,7 +30,10 @@ def run(parsed: argparse.Namespace) -> int:
     access = find_access(parsed.server, parsed.kubeconfig)
     namespace = parsed.namespace or access.namespace or "default"
     pod = {"namespace": namespace, "name": name} | ({"uid": parsed.uid} if parsed.uid else {})
-    answer = asyncio.run(_ask(access, pod))
+    body = {"apiVersion": API_VERSION, "kind": "Explanation", "spec": {"pod": pod}}
+    answer = ask(
+        access, lambda client: client.create(EXPLANATIONS, "", body), lambda error: _refusal(access.server, error)
+    )
     say(_rendered(answer, parsed.output))
     return 0
 
@@ -45,21 +47,10 @@ def _name(given: str) -> str:
     return name
 
 
-async def _ask(access: Access, pod: JsonObject) -> JsonObject:
-    body = {"apiVersion": API_VERSION, "kind": "Explanation", "spec": {"pod": pod}}
-    async with HttpClient(access) as client:
-        try:
-            return await client.create(EXPLANATIONS, "", body)
-        except Unreachable as error:
-            raise CommandError(f"cannot reach the simulator: {error}") from error
-        except ApiError as error:
-            raise CommandError(_refusal(access.server, error)) from error
-
-
 def _refusal(server: str, error: ApiError) -> str:
     if error.code == 404 and not error.message.startswith("pods "):
         return f"{server} explains nothing: it is no simulator, or one of an older version"
-    return error.message if error.code == 404 else f"{server}: {error.message}"
+    return error.message if error.code == 404 else ""
 
 
 # printing

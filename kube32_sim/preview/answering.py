@@ -1,7 +1,7 @@
 """`POST /apis/sim.kube32.io/v1alpha1/schedulingpreviews`: where pods would go, as the server sees it now.
 
-By the profile `kube32` the picture of a scheduler that goes by it is asked, so the answer is what a create would come to.
-It is made without a turn for anybody else, and is bounded for that.
+By the profile of the server's scheduler, if that is `kube32`, its own picture is asked, so the answer is what a create
+would come to.  It is made without a turn for anybody else, and is bounded for that.
 """
 
 from __future__ import annotations
