@@ -130,11 +130,11 @@ class RetryMeter(LoopMeter):
         super().__init__()
         self._scheduling = scheduling
 
-    def note(self, actions: Sequence[object], seconds: float) -> None:
-        super().note(actions, seconds)
+    def note(self, actions: Sequence[object], seconds: float, *, done: bool) -> None:
+        super().note(actions, seconds, done=done)
         if actions:
             binds = any(isinstance(one, Create) for one in actions)
-            self._scheduling.note("scheduled" if binds else "unschedulable", seconds)
+            self._scheduling.note("error" if not done else "scheduled" if binds else "unschedulable", seconds)
 
 
 class Loops:

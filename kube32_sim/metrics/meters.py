@@ -53,8 +53,8 @@ class LoopMeter:
         self.adds = self.retries = self.depth = self.passes = 0
         self.duration = Histogram(WORK_SECONDS)
 
-    def note(self, actions: Sequence[object], seconds: float) -> None:
-        """A key was looked at, and these were the actions."""
+    def note(self, actions: Sequence[object], seconds: float, *, done: bool) -> None:
+        """A key was looked at, and these were the actions.  done: whether all of them were, and none was refused."""
         self.duration.observe(seconds)
 
 

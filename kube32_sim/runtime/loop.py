@@ -316,13 +316,14 @@ class Runner:
             await turn()
         now, begun = self._clock.now(), stopwatch()
         self._meter.adds += 1
-        plan = Plan()
+        plan, done = Plan(), False
         try:
             view = await self._read(key)
             now = self._clock.now()
             plan = self._loop.plan(key, view, now)
             del view  # it may hold very much
             surprised = await apply(plan.actions, self._client, self._recorder)
+            done = True
         except ApiError as error:
             silent = _is_told_elsewhere(error) or not self._news(key, error.message)
             log.log(logging.DEBUG if silent else logging.WARNING, "%s: %s: %s", self._loop.name, key, error.message)
@@ -341,7 +342,7 @@ class Runner:
                 # Never at once again: a loop that is due all the time would leave no rest in which time can move.
                 self._agenda.set(key, max(due, now + FIRST_DELAY))
         finally:
-            self._meter.note(plan.actions, stopwatch() - begun)
+            self._meter.note(plan.actions, stopwatch() - begun, done=done)
 
     async def _read(self, key: str) -> View:
         wanted = self._owned_by(key, self._view) if self._owned_by is not None else None

@@ -8,11 +8,15 @@ import re
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from kube32_sim.api import errors
 from kube32_sim.api.paths import parse
+from kube32_sim.client import NODES
 from kube32_sim.cluster import Cluster
 from kube32_sim.metrics.meters import Histogram
 from kube32_sim.metrics.text import family, histograms, labelled
 from kube32_sim.metrics.traffic import Traffic
+from kube32_sim.registry import binding
+from kube32_sim.registry.asked import Asked
 from tests.support.objects import pod, pod_spec
 from tests.support.servers import CLONE
 from tests.support.waiting import eventually
@@ -138,6 +142,24 @@ async def test_scheduling_is_counted_in_the_create_request_and_in_the_loop(virtu
         page = await read(wire)
         assert page.sum(attempts, result="unschedulable") > 1
         assert page.sum("scheduler_scheduling_attempt_duration_seconds_count", result="scheduled") == 1
+
+
+async def test_a_node_that_was_found_and_refused_is_no_success(
+    virtual_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(asked: Asked, pod: dict[str, object]) -> None:
+        raise errors.conflict("", "pods/binding", asked.name, "somebody else was quicker")
+
+    async with connected(virtual_cluster.port) as wire:
+        await wire("POST", PODS, pod("waits", spec=pod_spec(nodeSelector={"floor": "two"})))
+        monkeypatch.setattr(binding, "_check_bindable", refuse)
+        node = virtual_cluster.store.list(("", "nodes"))[0].name
+        await virtual_cluster.client.patch(NODES, "", node, {"metadata": {"labels": {"floor": "two"}}})
+        await virtual_cluster.advance("5s")
+        page = await read(wire)
+        attempts = "scheduler_schedule_attempts_total"
+        assert page.sum(attempts, result="scheduled") == 0
+        assert page.sum(attempts, result="error") >= 1
 
 
 async def test_loops_tell_how_often_and_how_long_they_work(virtual_cluster: Cluster) -> None:
