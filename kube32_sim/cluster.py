@@ -127,7 +127,7 @@ class Cluster:
         low, high = options.node_ports.start, options.node_ports.stop - 1
         allocators = Allocators(self.ids, str(options.service_network), (low, high))
         announce = self._announce if scheduler is not None else None
-        self.journal = Journal(self.clock) if ground is None else ground.journal
+        self.journal = Journal(self.clock, was_undone=self.store.was_undone) if ground is None else ground.journal
         hooks = WriteHooks(allocators, binder, announce, self.ids, self.journal, charges_quotas=not options.loops)
         self.hooks = hooks
         computed = None

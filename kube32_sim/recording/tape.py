@@ -62,7 +62,7 @@ class Tape:
         self._real = RealClock()
         self._readers: dict[str, _Reader] = {}
         self._lines: deque[_Line] = deque()
-        self._bytes = self._last = 0
+        self._bytes = self._last = self._begun_at = 0
         self._placements: Placements | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
         self._call_off: Callable[[], object] = lambda: None
@@ -74,10 +74,10 @@ class Tape:
         self._add({**to_json(entry)})
 
     def _heard(self, event: Event) -> None:
-        if self._placements is None:
+        if self._placements is None or event.revision <= self._begun_at:  # it was kept later than it was done
             return
         gone = event.type == "DELETED"
-        step = self._placements.changed(event.stored.object(), self._clock.now(), gone=gone)
+        step = self._placements.changed(event.stored.object(), event.time, gone=gone)
         if step is not None:
             self._add({"apiVersion": API_VERSION, "kind": "PlacementStep", "spec": step.to_json()})
 
@@ -96,7 +96,7 @@ class Tape:
     async def post(self, asked: Asked, obj: JsonObject) -> JsonObject:
         """Begin, or tell what has come since; a dry run tells what it would, and begins nothing.
 
-        Raises ApiError 403, 422, 429.
+        Raises ApiError 403, 422, 429, and Unavailable.
         """
         demand_reading(self._authorizer, asked, Attributes("list", "", "v1", "secrets"), "a recording")
         name = (obj.get("metadata") or {}).get("name") or ""
@@ -104,6 +104,7 @@ class Tape:
         if not name:
             wrong = errors.required("metadata.name", "any name, by which what comes next is asked for")
             raise errors.invalid(GROUP, "Recording", name, [wrong])
+        await self._store.kept(self._store.revision)  # steps are heard of then
         self._look()
         known = self._readers.get(name)
         reader = _Reader(self._after(name, spec.get("after") or 0, known), self._real.now())
@@ -162,10 +163,10 @@ class Tape:
             return
         self.on = True
         self._look_again()
-        self._placements = Placements(self._clock.now())
+        self._placements, self._begun_at = Placements(self._clock.now()), self._store.revision
         for pod in sorted((stored.object() for stored in self._store.list(PODS)), key=creation):
             self._placements.there(pod)
-        self._unsubscribe = self._store.subscribe(self._heard, [PODS])
+        self._unsubscribe = self._store.subscribe(self._heard, [PODS], kept=True)
 
     def _look(self) -> None:
         """Who has not asked for long records no more; without anybody nothing is kept."""

@@ -7,7 +7,7 @@ restart, begins with nothing.  A write costs a look at its type, and one of thos
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kube32_sim.api.steering import FAULT
@@ -63,10 +63,14 @@ class Noted(NamedTuple):
 
 
 class Journal:
-    """since: when it began (seconds since 1970)."""
+    """began: when it did (seconds since 1970)."""
 
-    def __init__(self, clock: Clock, most: int = MOST) -> None:
+    def __init__(
+        self, clock: Clock, most: int = MOST, was_undone: Callable[[int], bool] = lambda revision: False
+    ) -> None:
+        """was_undone: the store's."""
         self._clock = clock
+        self._was_undone = was_undone
         self._noted: deque[Noted] = deque(maxlen=most)
         self.began = clock.now()
 
@@ -74,8 +78,8 @@ class Journal:
         return len(self._noted)
 
     def __iter__(self) -> Iterator[Noted]:
-        """The oldest first."""
-        return iter(self._noted)
+        """The oldest first, without what the store has taken back."""
+        return (one for one in self._noted if not self._was_undone(one.revision))
 
     @property
     def since(self) -> float:
@@ -86,7 +90,8 @@ class Journal:
     def branch(self, clock: Clock) -> Journal:
         """One that knows as much, and goes on by itself."""
         made = Journal(clock, self._noted.maxlen or MOST)
-        made._noted, made.began = self._noted.copy(), self.began
+        made._noted.extend(self)
+        made.began = self.began
         return made
 
     def forget(self) -> None:

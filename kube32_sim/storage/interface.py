@@ -191,6 +191,9 @@ class Store(Protocol):
     async def kept(self, revision: int) -> None:
         """Wait until everything up to a revision is kept for good; raises Unavailable where that was undone."""
 
+    def was_undone(self, revision: int) -> bool:
+        """Whether it could not be kept, so that it is as if it had never been."""
+
     async def reached(self, revision: int) -> bool:
         """Wait (not for long) until the store has heard of a revision; False where it has not."""
 

@@ -85,6 +85,9 @@ class MemoryStore:
     async def kept(self, revision: int) -> None:
         return
 
+    def was_undone(self, revision: int) -> bool:
+        return False
+
     async def reached(self, revision: int) -> bool:
         return revision <= self.revision
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kube32_sim import Cluster
 from kube32_sim.api.steering import FAULT
-from kube32_sim.client import NODES, PODS, SERVICES, Resource
+from kube32_sim.client import DEPLOYMENTS, EXPLANATIONS, NODES, PODS, SERVICES, Resource
 from kube32_sim.leading import LocalBoards
 from kube32_sim.storage.interface import JsonObject
 from kube32_sim.storage.sqlite import journal
 from kube32_sim.storage.sqlite.store import SqliteStore
+from tests.support.scenario import template, workload
 from tests.support.waiting import eventually
 
 ENDPOINTS = Resource("", "v1", "endpoints")
@@ -114,3 +118,63 @@ async def test_a_board_does_not_keep_a_fault_that_could_not_be_kept(
         await disk.fails()
         await disk.has_room()
         await eventually(lambda: not board._node.fault.kind, "it is as well as its Node says", patience=5.0)
+
+
+RECORDINGS = Resource("sim.kube32.io", "v1alpha1", "recordings")
+
+
+@asynccontextmanager
+async def undone(cluster: Cluster) -> AsyncIterator[None]:
+    """What is written meanwhile is taken back at the end."""
+    store = cluster.store
+    assert isinstance(store, SqliteStore)
+    await store.kept(store.revision)
+    disk = Disk(store)
+    disk.full = True
+    disk.answers.clear()
+    yield
+    disk.answers.set()
+    await disk.fails()
+    await disk.has_room()
+
+
+async def told_of(cluster: Cluster, pod: str) -> list[str]:
+    """The reasons of a pod's causes."""
+    asked = {"spec": {"pod": {"name": pod}}}
+    status: dict[str, Any] = (await cluster.client.create(EXPLANATIONS, "", asked))["status"]
+    return [cause["reason"] for cause in status["causes"]]
+
+
+async def test_what_was_taken_back_is_no_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "RETRY", 0.02)
+    async with Cluster(port=0, nodes=0, controllers="none", store=f"sqlite:{tmp_path / 'store'}") as cluster:
+        await cluster.client.create(PODS, "default", pod("one"))
+        before = await told_of(cluster, "one")
+        async with undone(cluster):
+            await cluster.client.delete(PODS, "default", "one", options={"gracePeriodSeconds": 0})
+            await cluster.client.create(PODS, "default", pod("two"))
+            await cluster.client.create(DEPLOYMENTS, "default", workload("web", template("web")))
+        assert await told_of(cluster, "one") == before
+        assert [(noted.did, noted.name) for noted in cluster.journal if noted.name in ("one", "two", "web")] == [
+            ("created", "one")
+        ]
+        async with cluster.fork() as fork:
+            assert len(list(fork.journal)) == len(list(cluster.journal)) < len(cluster.journal)
+
+
+async def test_where_pods_went_that_were_taken_back_is_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "RETRY", 0.02)
+    async with Cluster(port=0, nodes=1, controllers="scheduler", store=f"sqlite:{tmp_path / 'store'}") as cluster:
+
+        async def recorded() -> str:
+            made = await cluster.client.create(RECORDINGS, "", {"metadata": {"name": "r"}})
+            return str(made["status"]["lines"])
+
+        assert await recorded() == ""
+        await cluster.client.create(PODS, "default", pod("one"))
+        assert "default/one" in await recorded()
+        async with undone(cluster):
+            await cluster.client.create(PODS, "default", pod("two"))
+        assert "default/two" not in await recorded()

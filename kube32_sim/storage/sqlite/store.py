@@ -93,7 +93,7 @@ class SqliteStore(MemoryStore):
         return self.journal.failing
 
     async def kept(self, revision: int) -> None:
-        if self._was_undone(revision):
+        if self.was_undone(revision):
             raise Unavailable(self.journal.failing or "the store could not be written, and what was written is undone")
         if revision > self.journal.durable:
             await self.journal.flushed(revision)
@@ -129,7 +129,7 @@ class SqliteStore(MemoryStore):
 
     def _refuse_undone(self, revision: int) -> None:
         """Nobody who knows such a revision knows what has been."""
-        if self._was_undone(revision):
+        if self.was_undone(revision):
             raise Compacted(revision, self.durable)
 
     def compact(self, revision: int) -> None:
@@ -201,7 +201,7 @@ class SqliteStore(MemoryStore):
 
     # undoing
 
-    def _was_undone(self, revision: int) -> bool:
+    def was_undone(self, revision: int) -> bool:
         return any(revision in undone for undone in self._undone_ranges)
 
     def undo(self, events: Sequence[Event], private: Iterable[str]) -> None:
