@@ -15,7 +15,7 @@ from kube32_sim.preview.node_changes import cures, more_boards, removals, with_c
 from kube32_sim.preview.placements import ClusterState, JsonObject, Placement, PreviewError, WantedPod
 from kube32_sim.preview.placing import make_placer
 from kube32_sim.preview.trials import Trial, trial_of
-from kube32_sim.translation.kubernetes import Translations
+from kube32_sim.translation.kubernetes import Reading, Translations
 from kube32_sim.translation.terms import name_of
 
 TOLD = 3
@@ -64,14 +64,14 @@ def explain(state: ClusterState, wanted: WantedPod, profile: str) -> Sequence[Ch
 
 def explanation(state: ClusterState, wanted: WantedPod, profile: str) -> Explanation:
     """The same with everything around it."""
-    translate = Translations()
-    placer = make_placer(profile, state, [wanted], translate)
+    reading = Translations()
+    placer = make_placer(profile, state, [wanted], reading)
     placement = placer.place(wanted, details=False)
     warnings = tuple(placer.warnings)
-    trial = trial_of(state, profile, [wanted], translate)
+    trial = trial_of(state, profile, [wanted], reading)
     if runs(placement):
         return Explanation(placement, profile, limits=tuple(_limits(trial, wanted.obj)), warnings=warnings)
-    proving = Proving(state, wanted, profile, trial, translate)
+    proving = Proving(state, wanted, profile, trial, reading)
     changes = tuple(sorted(proving.borne_out(_candidates(state, trial, wanted.obj)), key=lambda one: one.order))
     pair = () if changes else proving.pair()
     return Explanation(placement, profile, changes, pair, warnings=warnings)
@@ -128,10 +128,8 @@ def _limits(trial: Trial, pod: JsonObject) -> Iterator[Limit]:
 class Proving:
     """Runs the placer on what changes make of a state and a pod."""
 
-    def __init__(
-        self, state: ClusterState, wanted: WantedPod, profile: str, trial: Trial, translate: Translations
-    ) -> None:
-        self._translate = translate
+    def __init__(self, state: ClusterState, wanted: WantedPod, profile: str, trial: Trial, reading: Reading) -> None:
+        self._reading = reading
         self._state, self._wanted, self._profile, self._trial = state, wanted, profile, trial
 
     def borne_out(self, candidates: Iterable[tuple[int | None, Iterator[Change]]]) -> Iterator[Change]:
@@ -148,7 +146,7 @@ class Proving:
         """The changes, with where the pod fits after all of them; None where it does not run."""
         state, wanted = applied(changes, self._state, self._wanted)
         try:
-            placement = make_placer(self._profile, state, [wanted], self._translate).place(wanted, details=False)
+            placement = make_placer(self._profile, state, [wanted], self._reading).place(wanted, details=False)
         except PreviewError:
             return None
         if not runs(placement):

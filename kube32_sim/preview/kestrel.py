@@ -18,7 +18,7 @@ from kube32_sim.kestrel.profiles import KESTREL
 from kube32_sim.preview.boards import at_rest
 from kube32_sim.preview.details import detail
 from kube32_sim.preview.placements import ClusterState, Placement, Verdict, Victim, WantedPod, shared
-from kube32_sim.preview.start import Resident, Translate, start
+from kube32_sim.preview.start import Resident, start
 from kube32_sim.translation.amounts import RESOURCES, STEPS, most_pods
 from kube32_sim.translation.kubernetes import Reading, translation
 from kube32_sim.translation.terms import name_of
@@ -33,7 +33,7 @@ class KestrelPlacer:
     wanted: all pods that are going to be placed.  PreviewError with a line for each problem where Kestrel cannot say
     what they, or the pods that are there, ask for.
 
-    reading: reads the objects, where the state is at rest already.
+    reading: reads the objects, where somebody remembers what they come to.
     """
 
     profile = KESTREL.name
@@ -42,11 +42,11 @@ class KestrelPlacer:
         self,
         state: ClusterState,
         wanted: Sequence[WantedPod],
-        translate: Translate = translation,
         reading: Reading | None = None,
     ) -> None:
-        state = at_rest(state, self.profile) if reading is None else state
-        found = start(state, wanted, translate, reading)
+        reading = reading or Reading()
+        state = state if reading.at_rest else at_rest(state, self.profile)
+        found = start(state, wanted, reading)
         self.warnings: Sequence[str] = found.warnings
         self._cluster = Cluster(KESTREL)
         self._filters = Filters(self._cluster.table)

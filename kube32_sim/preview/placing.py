@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kube32_sim.preview.placements import ClusterState, Placement, Placer, WantedPod, best
 
 if TYPE_CHECKING:
-    from kube32_sim.preview.start import Translate
+    from kube32_sim.translation.kubernetes import Reading
 
 MOST_VERDICTS = 250_000
 """Of nodes about pods, in one answer: each takes some hundred bytes of it, and ten times as much memory."""
@@ -16,16 +16,16 @@ NO_CONTROLLER = frozenset(("StatefulSet", "ReplicaSet", "ReplicationController")
 
 
 def make_placer(
-    profile: str, state: ClusterState, wanted: Sequence[WantedPod], translate: Translate | None = None
+    profile: str, state: ClusterState, wanted: Sequence[WantedPod], reading: Reading | None = None
 ) -> Placer:
     """profile: kube32 or kestrel.  Raises PreviewError where the profile cannot say what there is, or is wanted.
 
-    translate: for Kestrel, `kubernetes.Translations` where many placers are made of much the same pods.
+    reading: for Kestrel, `Translations` where many placers are made of much the same pods.
     """
     if profile == "kestrel":
         from kube32_sim.preview.kestrel import KestrelPlacer
 
-        return KestrelPlacer(state, wanted) if translate is None else KestrelPlacer(state, wanted, translate)
+        return KestrelPlacer(state, wanted, reading)
     from kube32_sim.preview.kube32 import Kube32Placer
 
     return Kube32Placer(state)

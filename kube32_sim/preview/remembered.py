@@ -23,6 +23,8 @@ NODES, PODS = ("", "nodes"), ("", "pods")
 class Remembered(Reading):
     """pods, nodes: as they are stored now; of boards what they report is put as if no pod ran on them."""
 
+    at_rest = True
+
     def __init__(self, store: Store) -> None:
         self._store = store
         self._pods: dict[str, tuple[int, JsonObject]] = {}

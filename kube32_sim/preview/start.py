@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,18 +22,14 @@ from kube32_sim.translation.kubernetes import (
     Reading,
     Translation,
     age,
-    kestrel_node,
     problems_of_new,
     soft_taints,
-    translation,
 )
 from kube32_sim.translation.terms import HOSTNAME_LABEL, ZONE_LABEL, name_of
 
 JsonObject = dict[str, Any]
 
 _VOLUME = re.compile(r"spec\.volumes\[(\d+)\]")
-
-Translate = Callable[[JsonObject], Translation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +70,12 @@ class Start:
     warnings: tuple[str, ...]
 
 
-def start(
-    state: ClusterState,
-    wanted: Sequence[WantedPod],
-    translate: Translate = translation,
-    reading: Reading | None = None,
-) -> Start:
-    """state: at rest.  PreviewError with a line for each problem of a node, a wanted pod, or a pod that is there.
-
-    translate: `translation`, or one that remembers.  reading: remembers what is there.
-    """
-    read_node = kestrel_node if reading is None else reading.node
-    read_pod = translate if reading is None else reading.pod
-    read = [read_node(node) for node in state.nodes]
-    new = [_subject(pod, translate) for pod in wanted]
+def start(state: ClusterState, wanted: Sequence[WantedPod], reading: Reading) -> Start:
+    """state: at rest.  PreviewError with a line for each problem of a node, a wanted pod, or a pod that is there."""
+    read = [reading.node(node) for node in state.nodes]
+    new = [_subject(pod, reading) for pod in wanted]
     there = (_with_priority(pod, state) for pod in sorted(filter(_is_bound, state.pods), key=age))
-    bound = [Subject(_title(pod), pod, read_pod(pod)) for pod in there]
+    bound = [Subject(_title(pod), pod, reading.pod(pod)) for pod in there]
     asking = _asking(new, bound)
     lines = [f"node {node.name}: {problem}" for node, problems in read for problem in problems]
     lines += [_line(pod, problem, "; remove it") for pod in new for problem in problems_of_new(pod.obj, pod.read)]
@@ -107,9 +93,9 @@ def start(
     return Start(tuple(nodes.values()), tuple(_residents(bound, nodes, state.nodes)), tuple(dict.fromkeys(warnings)))
 
 
-def _subject(pod: WantedPod, translate: Translate) -> Subject:
+def _subject(pod: WantedPod, reading: Reading) -> Subject:
     template = "spec.template" if pod.owner else ""
-    return Subject(pod.source or f"pod {name_of(pod.obj)}", pod.obj, translate(pod.obj), template, pod.volumes_from)
+    return Subject(pod.source or f"pod {name_of(pod.obj)}", pod.obj, reading.pod(pod.obj), template, pod.volumes_from)
 
 
 def _with_priority(pod: JsonObject, state: ClusterState) -> JsonObject:

@@ -24,9 +24,9 @@ from kube32_sim.kestrel.profiles import KESTREL, KUBE32, Profile
 from kube32_sim.preview.boards import Firewalls, at_rest, cache_of
 from kube32_sim.preview.kube32 import warnings_about
 from kube32_sim.preview.placements import ClusterState, JsonObject, WantedPod
-from kube32_sim.preview.start import Translate, start
+from kube32_sim.preview.start import start
 from kube32_sim.translation.amounts import RESOURCES
-from kube32_sim.translation.kubernetes import age, translation
+from kube32_sim.translation.kubernetes import Reading, age, translation
 
 LOST = "node(s) were lost"
 """Why nothing can be placed on a node that is closed."""
@@ -80,11 +80,9 @@ class Trial(Protocol):
         """Whether a pod could run anywhere, by evicting others where the profile knows that."""
 
 
-def trial_of(
-    state: ClusterState, profile: str, wanted: Sequence[WantedPod], translate: Translate = translation
-) -> Trial:
+def trial_of(state: ClusterState, profile: str, wanted: Sequence[WantedPod], reading: Reading | None = None) -> Trial:
     """wanted: the pods that will be tried.  Raises PreviewError where the profile cannot say what there is, or they."""
-    return KestrelTrial(state, wanted, translate) if profile == KESTREL.name else Kube32Trial(state)
+    return KestrelTrial(state, wanted, reading) if profile == KESTREL.name else Kube32Trial(state)
 
 
 Door = tuple[str, tuple[Taint, ...]]
@@ -194,8 +192,8 @@ class KestrelTrial:
     profile: Profile = KESTREL
     resources: Sequence[str] = RESOURCES
 
-    def __init__(self, state: ClusterState, wanted: Sequence[WantedPod], translate: Translate = translation) -> None:
-        found = start(at_rest(state, KESTREL.name), wanted, translate)
+    def __init__(self, state: ClusterState, wanted: Sequence[WantedPod], reading: Reading | None = None) -> None:
+        found = start(at_rest(state, KESTREL.name), wanted, reading or Reading())
         self.warnings: Sequence[str] = found.warnings
         self._bindings = Bindings(KESTREL)
         self._chooser = Chooser(self.table)

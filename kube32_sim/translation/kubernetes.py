@@ -25,7 +25,12 @@ UNTIMED = "~"
 
 
 class Reading:
-    """Reads objects; somebody else may remember what they come to."""
+    """Reads objects; others remember what they come to.
+
+    at_rest: whether the nodes that it reads are as if no pod ran on them.
+    """
+
+    at_rest = False
 
     def node(self, obj: JsonObject) -> tuple[Node, list[Problem]]:
         return kestrel_node(obj)
@@ -117,16 +122,16 @@ def translation(pod: JsonObject) -> Translation:
     return Translation(record, tuple(lasting), tuple(placing), repelling, tuple(_notes(record)))
 
 
-class Translations:
-    """Translations of objects that are not changed meanwhile: where states are much alike each is made once."""
+class Translations(Reading):
+    """Of pods that are not changed meanwhile: where states are much alike each is translated once."""
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[JsonObject, Translation]] = {}
 
-    def __call__(self, pod: JsonObject) -> Translation:
-        found = self._made.get(id(pod))
+    def pod(self, obj: JsonObject) -> Translation:
+        found = self._made.get(id(obj))
         if found is None:
-            found = self._made[id(pod)] = pod, translation(pod)
+            found = self._made[id(obj)] = obj, translation(obj)
         return found[1]
 
 
