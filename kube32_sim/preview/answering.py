@@ -19,7 +19,7 @@ from kube32_sim.api.own import GROUP
 from kube32_sim.clock import RealClock
 from kube32_sim.preview.kestrel import KestrelPlacer
 from kube32_sim.preview.kube32 import Kube32Placer
-from kube32_sim.preview.live import picture_on_trial, state_about, state_of, whole_state
+from kube32_sim.preview.live import picture_to_change, state_about, state_of, whole_state
 from kube32_sim.preview.manifests import Manifest, manifests_of
 from kube32_sim.preview.placements import ClusterState, JsonObject, Placer, PreviewError, WantedPod
 from kube32_sim.preview.placing import MOST_VERDICTS, made_by_nobody, place_all
@@ -98,7 +98,7 @@ class Previews:
             wanted, state = self._wanted(request, whole_state(store))
             return _placed(Kube32Placer(state), wanted, state, request)
         wanted, state = self._wanted(request, state_about(store, request.manifests))
-        with picture_on_trial(scheduler, store, state) as picture:
+        with picture_to_change(scheduler, store, state) as picture:
             return _placed(Kube32Placer(state, picture), wanted, state, request)
 
     def _wanted(self, request: _Request, state: ClusterState) -> tuple[list[WantedPod], ClusterState]:

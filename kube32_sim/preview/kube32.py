@@ -22,7 +22,7 @@ from kube32_sim.kestrel.profiles import KUBE32
 from kube32_sim.preview.boards import Firewalls, at_rest, cache_of
 from kube32_sim.preview.details import about_waiting, detail
 from kube32_sim.preview.placements import ClusterState, Placement, Verdict, WantedPod, shared
-from kube32_sim.preview.trial import Trial
+from kube32_sim.preview.savepoint import Savepoint
 from kube32_sim.translation.reports import reports_free
 
 JsonObject = dict[str, Any]
@@ -33,9 +33,9 @@ BYTES = frozenset(("memory", "esp32.io/psram"))
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A scheduler's picture on trial, the boards behind it, and what is to be known of both."""
+    """A scheduler's picture that may be changed, the boards behind it, and what is to be known of both."""
 
-    trial: Trial
+    savepoint: Savepoint
     firewalls: Firewalls
     warnings: Sequence[str] = ()
 
@@ -45,7 +45,7 @@ def picture_of(state: ClusterState) -> Picture:
     state = at_rest(state, KUBE32.name)
     cache = cache_of(state.nodes, state.pods)
     warnings = tuple(warnings_about(state.nodes, sorted(cache.waiting)))
-    return Picture(Trial(cache), Firewalls.of_state(state), warnings)
+    return Picture(Savepoint(cache), Firewalls.of_state(state), warnings)
 
 
 class Kube32Placer:
@@ -58,7 +58,7 @@ class Kube32Placer:
 
     def __init__(self, state: ClusterState, picture: Picture | None = None) -> None:
         self._picture = picture if picture is not None else picture_of(state)
-        self._cache = self._picture.trial.cache
+        self._cache = self._picture.savepoint.cache
         self._filters = Filters(self._cache.table)
         self.warnings: Sequence[str] = self._picture.warnings
 
@@ -83,7 +83,7 @@ class Kube32Placer:
         """The same with what the board says to it; from now on the pod counts."""
         if not placement.node:
             return placement
-        self._picture.trial.take(placement.node, request.amounts)
+        self._picture.savepoint.take(placement.node, request.amounts)
         refusal = self._picture.firewalls.admit(placement.pod.obj, placement.node)
         return replace(placement, note=refusal) if refusal else placement
 

@@ -16,7 +16,7 @@ from kube32_sim.preview.kube32 import Picture, warnings_about
 from kube32_sim.preview.manifests import Manifest
 from kube32_sim.preview.objects import POD, WORKLOADS, row_of
 from kube32_sim.preview.placements import ClusterState, JsonObject, PreviewError
-from kube32_sim.preview.trial import Trial
+from kube32_sim.preview.savepoint import Savepoint
 from kube32_sim.storage.interface import Storage, Store
 from kube32_sim.storage.objects import StoredObject
 from kube32_sim.translation.reports import reports_free
@@ -104,7 +104,7 @@ def _owned(store: Store, uid: str) -> Iterator[StoredObject]:
 
 
 @contextmanager
-def picture_on_trial(scheduler: Scheduler, store: Store, state: ClusterState) -> Iterator[Picture]:
+def picture_to_change(scheduler: Scheduler, store: Store, state: ClusterState) -> Iterator[Picture]:
     """The scheduler's picture as a state has it, with nodes of manifests and without the pods that are replaced.
 
     It is as before in the end; nobody else may have a turn meanwhile.
@@ -121,18 +121,18 @@ def picture_on_trial(scheduler: Scheduler, store: Store, state: ClusterState) ->
         return (stored.object() for stored in found if stored.key not in gone)
 
     with scheduler.supposing() as cache:
-        trial = Trial(cache)
+        savepoint = Savepoint(cache)
         try:
             for node in added.values():
                 figures = node_figures(node)
                 for pod in cache.unreported(figures.name).values():
                     figures.free = _less(figures.free, pod.request.amounts)
-                trial.put(figures)
-            _without(trial, state.replaced, gone, node_of)
+                savepoint.put(figures)
+            _without(savepoint, state.replaced, gone, node_of)
             waiting = sorted(key for key in cache.waiting if key not in gone)
-            yield Picture(trial, Firewalls(node_of, pods_on), tuple(warnings_about(state.nodes, waiting)))
+            yield Picture(savepoint, Firewalls(node_of, pods_on), tuple(warnings_about(state.nodes, waiting)))
         finally:
-            trial.undo()
+            savepoint.rollback()
 
 
 def _added(nodes: Iterable[JsonObject], store: Store) -> dict[str, JsonObject]:
@@ -141,10 +141,10 @@ def _added(nodes: Iterable[JsonObject], store: Store) -> dict[str, JsonObject]:
 
 
 def _without(
-    trial: Trial, replaced: Sequence[JsonObject], gone: set[str], node_of: Callable[[str], JsonObject | None]
+    savepoint: Savepoint, replaced: Sequence[JsonObject], gone: set[str], node_of: Callable[[str], JsonObject | None]
 ) -> None:
     """As `boards.at_rest` has it: boards report anew what pods free, and all that is settled is in that report."""
-    reported, cache = reported_by_node(replaced), trial.cache
+    reported, cache = reported_by_node(replaced), savepoint.cache
     for name in dict.fromkeys(pod["spec"].get("nodeName", "") for pod in replaced):
         node = node_of(name) if name in cache.table.nodes else None
         if node is None:
@@ -155,10 +155,10 @@ def _without(
             for key, pod in unreported.items():
                 if pod.unsettled and key not in gone:
                     figures.free = _less(figures.free, pod.request.amounts)
-            trial.put(figures)
+            savepoint.put(figures)
         else:
             for key in gone & unreported.keys():
-                trial.give(name, unreported[key].request.amounts)
+                savepoint.give(name, unreported[key].request.amounts)
 
 
 def _less(free: Amounts, amounts: Amounts) -> Amounts:

@@ -1,4 +1,4 @@
-"""What would be if: changes to what is free on the nodes of a scheduler's picture, which are taken back in the end."""
+"""What is free on the nodes of a scheduler's picture may be changed for a while, and is then as it was before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kube32_controllers.scheduler_cache import SchedulerCache
 from kube32_sim.kestrel.models import Amounts, Node
 
 
-class Trial:
+class Savepoint:
     """cache: the picture.  Only its nodes are changed, and only through this."""
 
     def __init__(self, cache: SchedulerCache) -> None:
@@ -30,7 +30,7 @@ class Trial:
         self._remembered(node.name)
         self.cache.table.put(node)
 
-    def undo(self) -> None:
+    def rollback(self) -> None:
         table = self.cache.table
         for name, (node, free) in self._before.items():
             if node is None:
