@@ -33,7 +33,6 @@ MOST_RULES = 100
 MOST_WORDS = 100
 LONGEST_WORD = 253
 LONGEST_LATENCY = 600.0
-MOST_SEED = 2**31 - 1
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LONGEST_NAME = 63
 

@@ -45,11 +45,10 @@ def from_json(obj: Mapping[str, Any]) -> Step:
 
 
 class Placements:
-    """Follows pods, as they were and as they are now, and notes each step."""
+    """Follows pods, as they were and as they are now, and tells each step."""
 
     def __init__(self, begin: float) -> None:
         self._begin = begin
-        self.steps: list[Step] = []
         self._numbers: Counter[str] = Counter()
         self._known: dict[str, str] = {}
         self._names: dict[str, str] = {}
@@ -74,9 +73,7 @@ class Placements:
                 return None
             what = EVICTED
         name = f"{metadata['namespace']}/{metadata['name']}"
-        step = Step(round(now - self._begin, 6), key, what, node, name, _why(pod, what))
-        self.steps.append(step)
-        return step
+        return Step(round(now - self._begin, 6), key, what, node, name, _why(pod, what))
 
     def _key(self, pod: JsonObject) -> str:
         uid = pod["metadata"]["uid"]

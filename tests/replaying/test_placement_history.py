@@ -9,6 +9,19 @@ import pytest
 from kube32_sim.recording.history import BOUND, EVICTED, GONE, WAITS, Placements, Step, compare, from_json
 
 
+class Kept(Placements):
+    """With all its steps."""
+
+    def __init__(self, begin: float) -> None:
+        super().__init__(begin)
+        self.steps: list[Step] = []
+
+    def changed(self, pod: dict[str, Any], now: float, *, gone: bool = False) -> Step | None:
+        step = super().changed(pod, now, gone=gone)
+        self.steps += [step] if step is not None else []
+        return step
+
+
 def pod(name: str, node: str = "", *, uid: str = "", owner: str = "", **status: Any) -> dict[str, Any]:
     metadata: dict[str, Any] = {"name": name, "namespace": "default", "uid": uid or name}
     if owner:
@@ -21,7 +34,7 @@ def unschedulable(message: str) -> dict[str, Any]:
 
 
 def test_a_pod_gets_a_node_loses_it_gets_another_and_goes() -> None:
-    placements = Placements(100.0)
+    placements = Kept(100.0)
     placements.changed(pod("web"), 100.0)
     placements.changed(pod("web", "one"), 101.0)
     placements.changed(pod("web", "one", phase="Running"), 102.0)
@@ -33,7 +46,7 @@ def test_a_pod_gets_a_node_loses_it_gets_another_and_goes() -> None:
 
 
 def test_who_waits_says_why_once() -> None:
-    placements = Placements(0.0)
+    placements = Kept(0.0)
     placements.changed(pod("web", **unschedulable("0/2 nodes")), 1.0)
     placements.changed(pod("web", **unschedulable("0/3 nodes")), 2.0)
     assert [(step.what, step.why) for step in placements.steps] == [(WAITS, "0/2 nodes")]
@@ -41,7 +54,7 @@ def test_who_waits_says_why_once() -> None:
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
 def test_who_has_ended_is_gone_and_its_deletion_is_no_step(phase: str) -> None:
-    placements = Placements(0.0)
+    placements = Kept(0.0)
     placements.changed(pod("once", "one"), 1.0)
     placements.changed(pod("once", "one", phase=phase), 2.0)
     placements.changed(pod("once", "one", phase=phase), 3.0, gone=True)
@@ -49,7 +62,7 @@ def test_who_has_ended_is_gone_and_its_deletion_is_no_step(phase: str) -> None:
 
 
 def test_pods_of_one_owner_are_numbered_in_the_order_in_which_they_came() -> None:
-    placements = Placements(0.0)
+    placements = Kept(0.0)
     placements.there(pod("web-a", "one", owner="web"))
     placements.changed(pod("web-c", "one", owner="web"), 1.0)
     placements.changed(pod("web-b", "two", owner="web"), 2.0)
@@ -59,7 +72,7 @@ def test_pods_of_one_owner_are_numbered_in_the_order_in_which_they_came() -> Non
 
 
 def test_what_was_there_is_no_step() -> None:
-    placements = Placements(0.0)
+    placements = Kept(0.0)
     placements.there(pod("web", "one"))
     placements.changed(pod("web", "one", phase="Running"), 1.0)
     assert placements.steps == []
